@@ -1,0 +1,30 @@
+"""fastmwem: private answers to millions of linear queries, and private linear programs."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+# Public name -> module that holds it; loaded on first use, so that `import fastmwem` stays cheap.
+_PUBLIC = {
+    "Budget": "privacy.budget",
+    "Neighbours": "privacy.budget",
+    "Unit": "privacy.budget",
+    "Randomness": "privacy.randomness",
+    "Domain": "data.domain",
+    "Column": "data.domain",
+}
+
+__all__ = ["__version__", *_PUBLIC]  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        return getattr(import_module(f"{__name__}.{_PUBLIC[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,98 @@
+"""Queries: m public (or, in the constraint-private LP, private) rows k_i over a space of `dim` cells.
+
+One protocol for everything that is scored against a vector: linear queries, LP rows, LP columns. A new
+representation subclasses `Queries` and nothing else changes: selectors only call what is declared here.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Candidates", "FloatArray", "IntArray", "Queries"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+class Queries(ABC):
+    """m linear functions k_1 .. k_m on vectors with `dim` entries; cells in row-major order.
+
+    The two constants are what drift bounds stand on. For any v, v' with sum(v) = sum(v'):
+    |<k_i, v - v'>| <= half_range * |v - v'|_1  and  <= centred_norm * |v - v'|_2,
+    because a constant may be subtracted from k_i without changing the product: its mid-range for the
+    first (Hölder, 1 against infinity), its mean for the second (Cauchy-Schwarz).
+    """
+
+    m: int
+    dim: int
+
+    @property
+    @abstractmethod
+    def half_range(self) -> float:
+        """max_i (max_j k_ij - min_j k_ij) / 2, or an upper bound."""
+
+    @property
+    @abstractmethod
+    def centred_norm(self) -> float:
+        """max_i |k_i - mean(k_i)|_2, or an upper bound."""
+
+    @abstractmethod
+    def answers(self, v: FloatArray) -> FloatArray:
+        """<k_i, v> for all i, in float64."""
+
+    @abstractmethod
+    def dot(self, ids: IntArray, v: FloatArray) -> FloatArray:
+        """<k_i, v> for i in `ids`, in float64; the same numbers as `answers(v)[ids]` up to rounding."""
+
+    @abstractmethod
+    def row(self, i: int) -> tuple[IntArray, FloatArray]:
+        """k_i as (cells where it is not 0, its values there)."""
+
+    def adjoint(self, weights: FloatArray) -> FloatArray:
+        """sum_i weights_i k_i. Representations override this where they know a faster way."""
+        total = np.zeros(self.dim)
+        for i in np.flatnonzero(weights):
+            cells, values = self.row(int(i))
+            total[cells] += weights[i] * values
+        return total
+
+    def describe(self, i: int) -> str:
+        """What query i asks, in words a reader of the answers understands."""
+        return f"query {i}"
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """What the exponential mechanism chooses among: `queries` against `offsets`.
+
+    The score of i at probe v is <k_i, v> - offsets_i. If `signed`, every i stands for two candidates,
+    (i, +1) with that score and (i, -1) with its negative; complements are never stored.
+    `offsets` are private answers or a private right-hand side: they never appear in a repr.
+    """
+
+    queries: Queries
+    offsets: FloatArray
+    signed: bool
+
+    @property
+    def m(self) -> int:
+        return self.queries.m
+
+    @property
+    def dim(self) -> int:
+        return self.queries.dim
+
+    def scores(self, v: FloatArray) -> FloatArray:
+        """<k_i, v> - offsets_i for all i."""
+        return self.queries.answers(v) - self.offsets
+
+    def dot(self, ids: IntArray, v: FloatArray) -> FloatArray:
+        """<k_i, v> - offsets_i for i in `ids`."""
+        return self.queries.dot(ids, v) - self.offsets[ids]
+
+    def __repr__(self) -> str:
+        return f"Candidates(m={self.m}, dim={self.dim}, signed={self.signed})"

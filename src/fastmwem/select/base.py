@@ -1,0 +1,72 @@
+"""The exponential mechanism and the contract that every sampler of it keeps."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from fastmwem.privacy.events import DpEvent, exponential_mechanism
+from fastmwem.privacy.randomness import Randomness
+from fastmwem.queries.base import Candidates, FloatArray
+
+__all__ = ["ExponentialMechanism", "Pick", "Selector"]
+
+
+class Pick(NamedTuple):
+    """What the exponential mechanism chose: `candidate`, with `sign` (+1 unless signed)."""
+
+    candidate: int
+    sign: int
+
+
+@dataclass(frozen=True)
+class ExponentialMechanism:
+    """`eps0` and the sensitivity: weights exp(scale * score), scale = eps0 / R.
+
+    R = 2 * sensitivity, or `sensitivity` if every neighbour moves all scores the same way
+    (`one_sided`). It is eps0-bounded-range, hence eps0-DP and eps0^2/8-zCDP.
+    """
+
+    epsilon: float
+    sensitivity: float
+    one_sided: bool = False
+
+    @property
+    def scale(self) -> float:
+        """eps0 / R: what a score is multiplied by before it meets Gumbel noise."""
+        return self.epsilon / (self.sensitivity if self.one_sided else 2.0 * self.sensitivity)
+
+    @property
+    def event(self) -> DpEvent:
+        return exponential_mechanism(self.epsilon)
+
+
+class Selector(ABC):
+    """Draws candidates with law softmax(scale * score), exactly; samplers differ only in time.
+
+    One `pick` is one `event`; the caller records the event before it calls `pick`.
+    `diagnostics` (scores evaluated, C, tails) depends on private data: for benchmarks and `lab`
+    only, never part of a release.
+    """
+
+    def __init__(
+        self, candidates: Candidates, mechanism: ExponentialMechanism, randomness: Randomness
+    ) -> None:
+        self.candidates = candidates
+        self.mechanism = mechanism
+        self.randomness = randomness
+
+    @property
+    def event(self) -> DpEvent:
+        """What one pick costs."""
+        return self.mechanism.event
+
+    @abstractmethod
+    def pick(self, v: FloatArray) -> Pick:
+        """One draw at probe `v`."""
+
+    @property
+    def diagnostics(self) -> dict[str, float]:
+        """Private counts of work done so far. Never release these."""
+        return {}
