@@ -53,7 +53,10 @@ def test_the_state_is_the_textbooks(name, binary):
     rng = np.random.default_rng(1)
     matrix = rng.random((40, 30)) < 0.3 if binary else rng.random((40, 30)) * (rng.random((40, 30)) < 0.5)
     matrix = matrix.astype(float)
-    picks = [Pick(int(i), int(s)) for i, s in zip(rng.integers(0, 40, 3000), rng.choice([-1, 1], 3000))]
+    picks = [
+        Pick(int(i), int(s))
+        for i, s in zip(rng.integers(0, 40, 3000), rng.choice([-1, 1], 3000), strict=True)
+    ]
     player = MultiplicativeWeights(Rows(matrix), make_step(name, 30, 3000))
     expected = textbook(matrix, picks, make_step(name, 30, 3000))
     for t, pick in enumerate(picks):
