@@ -1,0 +1,171 @@
+"""What every method of query release is given and gives back; the seam between them and the private table.
+
+A method is a module with a name in `query_release.METHODS`. It sees the public `Problem`, asks the private
+`PrivateData` for what its mechanisms need, and hands back a public `Outcome`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from fastmwem.errors import InvalidArgument, TooLarge
+from fastmwem.mw.loop import Progress
+from fastmwem.privacy.budget import Budget, Neighbours, Unit
+from fastmwem.privacy.ledger import Ledger
+from fastmwem.privacy.randomness import Randomness
+from fastmwem.queries.base import FloatArray, Queries
+
+__all__ = ["Histogram", "Method", "Outcome", "Prediction", "PrivateData", "Problem"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is public about a release before it runs: all that a plan may look at.
+
+    `n` is the number of rows: public, and exact, under replace-one; under add-remove it is a public guess
+    (for planning only), since the true number is private there. `domain` holds column sizes where cells
+    have columns.
+    """
+
+    workload: Queries
+    budget: Budget
+    unit: Unit
+    n: int | None
+    accountant: str = "optimal"
+
+    @property
+    def cells(self) -> int:
+        """|X|: the cells of the support."""
+        return self.workload.dim
+
+    @property
+    def counts(self) -> bool:
+        """Whether sensitivities are in counts (add-remove), not in fractions of a public n."""
+        return self.unit.neighbours is Neighbours.ADD_REMOVE
+
+
+class PrivateData(ABC):
+    """The private table, as far as a mechanism may ask. All that it returns is private, and in counts."""
+
+    @abstractmethod
+    def rows(self) -> int | float:
+        """The number of rows: public under replace-one, private under add-remove."""
+
+    @abstractmethod
+    def answers(self, queries: Queries) -> FloatArray:
+        """<k_i, H> for all i, H being the histogram of counts."""
+
+    @abstractmethod
+    def histogram(self) -> FloatArray:
+        """H: a count for every cell of the support; `TooLarge` where there are too many cells."""
+
+    @abstractmethod
+    def marginal(self, columns: tuple[int, ...]) -> FloatArray:
+        """Counts over the joint cells of `columns` (positions in the domain), row-major and flat."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(private)"
+
+
+class Histogram(PrivateData):
+    """A private histogram in memory. `shape` is the domain's, where cells have columns."""
+
+    def __init__(self, counts: FloatArray, shape: tuple[int, ...] | None = None) -> None:
+        self._counts = check_histogram(counts)
+        self._shape = shape
+
+    def rows(self) -> float:
+        return float(self._counts.sum())
+
+    def answers(self, queries: Queries) -> FloatArray:
+        return queries.answers(self._counts)
+
+    def histogram(self) -> FloatArray:
+        return self._counts
+
+    def marginal(self, columns: tuple[int, ...]) -> FloatArray:
+        if self._shape is None:
+            raise InvalidArgument("marginal needs a domain with columns: give the histogram's shape.")
+        rest = tuple(axis for axis in range(len(self._shape)) if axis not in columns)
+        summed = self._counts.reshape(self._shape).sum(axis=rest)
+        order = np.argsort(np.argsort(columns))  # summed has the columns in domain order
+        return np.ascontiguousarray(summed.transpose(order)).ravel()
+
+
+def check_histogram(counts: Any) -> FloatArray:
+    """`counts` as finite, non-negative float64 in one dimension with a positive sum."""
+    try:
+        array = np.asarray(counts, np.float64).ravel()
+    except (TypeError, ValueError):
+        raise InvalidArgument("histogram must be an array of numbers, one count a cell.") from None
+    if array.size == 0:
+        raise InvalidArgument("histogram must have at least one cell, got an empty array.")
+    if not np.isfinite(array).all():
+        raise InvalidArgument("histogram must be finite: it holds NaN or infinity.")
+    if (array < 0).any():
+        raise InvalidArgument("histogram must not be negative: give the count of rows in each cell.")
+    if not array.sum() > 0:
+        raise InvalidArgument("histogram must hold at least one row: all of its cells are 0.")
+    return array
+
+
+def check_cells(cells: int, copies: int = 8, limit: int = 1 << 31) -> None:
+    """Refuse a support whose `copies` vectors of float64 would not fit, before any is made."""
+    need = cells * 8 * copies
+    if need > limit:
+        raise TooLarge(
+            f"the domain has {cells:,} cells, which would take {need / 1e9:,.3g} GB: use fewer columns or "
+            "coarser bins, or give `support`, a public table of records to put the weights on."
+        )
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a method is expected to do, from public numbers only; errors are fractions of n."""
+
+    method: str
+    max_error: float
+    mean_error: float
+    rounds: int
+    seconds: float
+    bytes: int
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a method hands back; all of it is covered by the ledger's events, hence public.
+
+    `distribution` is the model p over the cells, `total` the number of rows it stands for (n, or its noisy
+    value), `bounds` a 95 % bound on each answer's error as a fraction of `total` (each on its own).
+    """
+
+    distribution: FloatArray
+    total: float
+    bounds: FloatArray
+    bound_kind: str
+    details: dict[str, Any] = field(default_factory=dict)
+    assumptions: tuple[str, ...] = ()
+
+
+class Method(Protocol):
+    """One way to release a workload: `predict` looks at public numbers, `run` spends the budget."""
+
+    name: str
+
+    def predict(self, problem: Problem) -> Prediction | None:
+        """None where the method does not apply to the workload."""
+        ...
+
+    def run(
+        self,
+        problem: Problem,
+        data: PrivateData,
+        ledger: Ledger,
+        randomness: Randomness,
+        progress: Progress | None = None,
+    ) -> Outcome: ...
