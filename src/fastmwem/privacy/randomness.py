@@ -2,27 +2,66 @@
 
 No public call takes a seed. A seeded source is an object made on purpose with `Randomness.seeded`; every
 run that gets one puts `non_private()` on its ledger.
+
+What is claimed. The bits are those of ChaCha20 (RFC 8439's block function, 20 rounds, counter from 0) under a
+256-bit key from the operating system; whoever cannot tell ChaCha20 from random bits sees the
+laws that the proofs speak of, up to the rounding of floating-point numbers: a uniform is one of 2^64
+numbers, so every probability is off by at most 2^-53 in total variation per draw. No two objects share a
+stream: a fork or a second thread that reaches for its parent's stream is refused.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import secrets
+from hashlib import sha256
+from threading import get_ident
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["Randomness"]
+from fastmwem.errors import check_whole
+
+__all__ = ["Randomness", "Stream"]
+
+Stream = NDArray[np.int64]  # [address of next_uint64, address of the generator's state]; keeps both alive
+
+_forks = 0  # how many forks lie between this process and the first: every check is one comparison
+
+
+def _count_fork() -> None:
+    global _forks
+    _forks += 1
+
+
+if hasattr(os, "register_at_fork"):  # where there is no fork there is nothing to guard against
+    os.register_at_fork(after_in_child=_count_fork)
 
 
 class Randomness:
-    """One run's source of random numbers: `generator` is a NumPy Generator over ChaCha20."""
+    """One run's source of random numbers: the same ChaCha20 stream for NumPy and for compiled kernels.
+
+    `generator` is a NumPy Generator over it. `stream` is what kernels take (`fastmwem.privacy.stream`).
+    The first thread that draws owns the object; others `spawn` their own.
+
+    >>> Randomness.private()
+    Randomness(private)
+    >>> Randomness.seeded(7)
+    Randomness(seeded 7: NOT private)
+    """
 
     def __init__(self, key: int, seed: int | None) -> None:
         from randomgen import ChaCha
 
         self.seed = seed
-        self._pid = os.getpid()
-        self._generator = np.random.Generator(ChaCha(key=key, rounds=20))  # pyright: ignore[reportArgumentType]
+        self._born = _forks
+        self._thread: int | None = None
+        self._spawned = 0
+        bits = ChaCha(key=key, rounds=20)
+        self._generator = np.random.Generator(bits)  # pyright: ignore[reportArgumentType]
+        self._stream = _addresses(bits)
 
     @classmethod
     def private(cls) -> Randomness:
@@ -32,9 +71,8 @@ class Randomness:
     @classmethod
     def seeded(cls, seed: int) -> Randomness:
         """A repeatable source for tests and experiments. What is made with it is NOT private."""
-        from hashlib import sha256
-
-        return cls(int.from_bytes(sha256(repr(int(seed)).encode()).digest(), "big"), int(seed))
+        seed = check_whole("seed", seed, low=0)
+        return cls(_key(f"{seed}"), seed)
 
     @property
     def is_private(self) -> bool:
@@ -43,13 +81,55 @@ class Randomness:
 
     @property
     def generator(self) -> np.random.Generator:
-        """The generator; refuses to serve a forked child, which would repeat its parent's stream."""
-        if self._pid != os.getpid():
-            raise RuntimeError("this Randomness belongs to the parent process: make a new one after fork.")
+        """The NumPy Generator; refuses a forked child or a second thread, which could repeat the stream."""
+        self._check_owner()
         return self._generator
+
+    @property
+    def stream(self) -> Stream:
+        """The stream for compiled kernels, as two addresses; refuses as `generator` does."""
+        self._check_owner()
+        return self._stream
+
+    def spawn(self) -> Randomness:
+        """An independent source, for another thread or process: private from private, seeded from seeded."""
+        if self.seed is None:
+            return Randomness.private()
+        self._check_owner()
+        self._spawned += 1
+        return Randomness(_key(f"{self.seed}/{self._spawned}"), self.seed)
+
+    def _check_owner(self) -> None:
+        if self._born != _forks:
+            raise RuntimeError("this Randomness belongs to the parent process: make a new one after fork.")
+        if self._thread != get_ident():
+            if self._thread is not None:
+                raise RuntimeError("this Randomness belongs to another thread: give each thread a spawn().")
+            self._thread = get_ident()
 
     def __repr__(self) -> str:
         return "Randomness(private)" if self.is_private else f"Randomness(seeded {self.seed}: NOT private)"
 
     def __reduce__(self):
         raise TypeError("a Randomness is never pickled: its stream must not be used twice.")
+
+    def __deepcopy__(self, memo: object):
+        raise TypeError("a Randomness is never copied: its stream must not be used twice.")
+
+    __copy__ = __reduce__
+
+
+def _key(name: str) -> int:
+    """The 256-bit key of the seeded stream called `name`; different names, unrelated keys."""
+    return int.from_bytes(sha256(b"fastmwem seeded " + name.encode()).digest(), "big")
+
+
+def _addresses(bits: Any) -> Stream:
+    """Where `bits` draws from; the array's base owns `bits`, so no address outlives what it points at."""
+    interface = bits.ctypes
+    function = ctypes.cast(interface.next_uint64, ctypes.c_void_p).value
+    holder = (ctypes.c_int64 * 2)(function, interface.state_address)
+    holder.owner = bits  # pyright: ignore[reportAttributeAccessIssue]
+    addresses = np.frombuffer(holder, np.int64)  # pyright: ignore[reportArgumentType,reportCallIssue]
+    addresses.flags.writeable = False
+    return addresses

@@ -1,0 +1,166 @@
+"""The stream is ChaCha20, is never shared, and kernels draw the laws they say."""
+
+import copy
+import gc
+import os
+import pickle
+import threading
+
+import numpy as np
+import pytest
+from numba import njit
+from randomgen import ChaCha
+from scipy import stats
+
+from fastmwem.errors import InvalidArgument
+from fastmwem.privacy.randomness import Randomness
+from fastmwem.privacy.stream import below, exponential, gumbel, next_uint64, uniform
+
+
+@njit
+def _draw(stream, kind, n):
+    out = np.empty(n)
+    for i in range(n):
+        if kind == 0:
+            out[i] = uniform(stream)
+        elif kind == 1:
+            out[i] = exponential(stream)
+        else:
+            out[i] = gumbel(stream)
+    return out
+
+
+@njit
+def _words(stream, n):
+    return np.array([next_uint64(stream) for _ in range(n)])
+
+
+@njit
+def _below(stream, n, draws):
+    return np.array([below(stream, n) for _ in range(draws)])
+
+
+def test_the_block_function_is_that_of_rfc_8439():
+    # Section 2.3.2: key 00..1f, nonce 000000090000004a00000000, block counter 1. randomgen counts words.
+    key = int.from_bytes(bytes(range(32)), "little")
+    counter = int.from_bytes(bytes.fromhex("01000000" + "000000090000004a00000000"), "little") * 16
+    block = ChaCha(key=key, counter=counter, rounds=20).random_raw(8).tobytes().hex()
+    assert block == (
+        "10f1e7e4d13b5915500fdd1fa32071c4c7d1f4c733c068030422aa9ac3d46c4e"
+        "d2826446079faa0914c2d705d98b02a2b5129cd1de164eb9cbd083e8a2503c4e"
+    )
+
+
+def test_the_keystream_of_the_zero_key_runs_over_blocks():
+    words = Randomness(0, None).generator.bit_generator.random_raw(16).tobytes().hex()  # type: ignore[attr-defined]
+    assert words.startswith("76b8e0ada0f13d90405d6ae55386bd28bdd219b8a08ded1aa836efcc8b770dc7")
+    assert words[128:].startswith("9f07e7be5551387a98ba977c732d080dcb0f29a048e3656912c6533e32ee7aed")
+
+
+@pytest.mark.parametrize("bit", [0, 63, 64, 128, 192, 255])
+def test_every_part_of_the_key_matters(bit):
+    def first(key):
+        return _words(Randomness(key, None).stream, 4)
+
+    assert not np.array_equal(first(0), first(1 << bit))
+
+
+def test_a_stream_keeps_its_generator_alive():
+    streams = [Randomness(key, None).stream for key in range(50)]
+    gc.collect()
+    again = [_words(Randomness(key, None).stream, 9) for key in range(50)]
+    assert all(np.array_equal(_words(s, 9), words) for s, words in zip(streams, again, strict=True))
+
+
+def test_kernels_and_numpy_draw_from_one_stream():
+    ours, theirs = Randomness.seeded(3), Randomness.seeded(3)
+    assert np.array_equal(_words(ours.stream, 5), theirs.generator.bit_generator.random_raw(5))  # type: ignore[attr-defined]
+    assert ours.generator.random() == theirs.generator.random()
+
+
+def test_private_sources_never_repeat():
+    sources = [Randomness.private() for _ in range(200)] + [Randomness.private().spawn() for _ in range(200)]
+    assert len({int(_words(source.stream, 1)[0]) for source in sources}) == 400
+    assert all(source.is_private for source in sources)
+
+
+def test_seeded_sources_repeat_and_say_so():
+    one, two = Randomness.seeded(11), Randomness.seeded(11)
+    assert np.array_equal(one.generator.random(3), two.generator.random(3))
+    child, cousin, second = one.spawn(), two.spawn(), one.spawn()
+    draws = child.generator.random(3)
+    assert np.array_equal(draws, cousin.generator.random(3))
+    assert not np.array_equal(draws, second.generator.random(3))
+    assert not one.is_private
+    assert not child.is_private
+    assert "NOT private" in repr(one)
+    with pytest.raises(InvalidArgument, match="seed"):
+        Randomness.seeded(-1)
+
+
+def test_a_forked_child_is_refused():
+    source = Randomness.private()
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:  # never returns into pytest
+        answers = []
+        for draw in (lambda: source.generator, lambda: source.stream):
+            try:
+                draw()
+                answers.append(b"served")
+            except RuntimeError as error:
+                answers.append(b"refused" if b"parent process" in str(error).encode() else b"other")
+        os.write(write, b" ".join(answers))
+        os._exit(0)
+    os.close(write)
+    os.waitpid(child, 0)
+    assert os.read(read, 100) == b"refused refused"
+    os.close(read)
+
+
+def test_a_second_thread_is_refused_and_may_spawn():
+    source, seen = Randomness.private(), []
+    source.generator.random()
+
+    def work():
+        try:
+            seen.append(source.stream)
+        except RuntimeError as error:
+            seen.append(str(error))
+        seen.append(source.spawn().generator.random())
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert "another thread" in seen[0]
+    assert 0 <= seen[1] < 1
+
+
+def test_a_source_is_never_copied():
+    source = Randomness.private()
+    for duplicate in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="must not be used twice"):
+            duplicate(source)
+
+
+@pytest.mark.parametrize(("kind", "law"), [(0, stats.uniform()), (1, stats.expon()), (2, stats.gumbel_r())])
+def test_kernels_draw_the_law_they_name(kind, law):
+    draws = _draw(Randomness.seeded(1).stream, kind, 200_000)
+    assert stats.kstest(draws, law.cdf).pvalue > 1e-6
+    assert stats.kstest(draws * 1.03, law.cdf).pvalue < 1e-6  # the test can tell a law that is 3 % off
+
+
+@pytest.mark.parametrize("n", [1, 3, 10])
+def test_below_is_uniform(n):
+    draws = _below(Randomness.seeded(2).stream, n, 60_000)
+    assert draws.min() >= 0
+    assert draws.max() == n - 1
+    counts = np.bincount(draws, minlength=n)
+    assert n == 1 or stats.chisquare(counts).pvalue > 1e-6
+
+
+def test_below_rejects_the_uneven_rest():
+    n = 3 * 2**62  # a plain remainder would draw the lowest third twice as often
+    draws = _below(Randomness.seeded(4).stream, np.uint64(n), 3_000)
+    low = np.mean(draws.astype(np.uint64) < np.uint64(2**62))
+    assert abs(low - 1 / 3) < 0.05
