@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
+
 from fastmwem.errors import InvalidArgument
 from fastmwem.mw.projection import dense_projection
-from scipy.optimize import minimize
 
 
 @pytest.mark.parametrize("s", [1, 1.5, 2, 3.7, 5, 6])
@@ -72,9 +73,7 @@ def _worst_move_of_common_rows(project_state, pairs, seed):
             other[-1] = ~rows[-1]  # replace the last row
         else:
             other = rows[:-1]  # remove it
-        y, y_other = (
-            _dense_weights(r.astype(float), picks, s, 1.0, project_state) for r in (rows, other)
-        )
+        y, y_other = (_dense_weights(r.astype(float), picks, s, 1.0, project_state) for r in (rows, other))
         worst = max(worst, s * np.abs(y[: m - 1] - y_other[: m - 1]).sum())
     return worst
 

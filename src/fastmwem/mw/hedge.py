@@ -8,8 +8,8 @@ the whole past is weighed with today's step, which is what makes a *decreasing* 
     delta_t = <x_t, l_t> + (1/eta_t) ln sum_j x_tj exp(-eta_t l_tj)   >= 0.
 
 Regret <= 2 D_T whatever the losses. *Proof.* The mix losses -(1/eta) ln sum x e^(-eta l), with eta never
-rising, add up to at most min_j L_Tj + ln(d)/eta_T, and ln(d)/eta_T = D_{T-1} <= D_T; the rest of the regret is D_T
-by definition. For losses of range S, delta_t <= min(S, eta_t S^2/8) (Hoeffding's lemma), so
+rising, add up to at most min_j L_Tj + ln(d)/eta_T, and ln(d)/eta_T = D_{T-1} <= D_T; the rest of the regret
+is D_T by definition. For losses of range S, delta_t <= min(S, eta_t S^2/8) (Hoeffding's lemma), so
 D_t^2 - D_{t-1}^2 = delta_t^2 + 2 delta_t D_{t-1} <= S delta_t + S^2 ln(d)/4, hence
 D_T^2 <= S D_T + T S^2 ln(d)/4, D_T <= S sqrt(T ln d)/2 + S, and regret <= S sqrt(T ln d) + 2S.  []
 
