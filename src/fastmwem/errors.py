@@ -22,6 +22,7 @@ __all__ = [
     "TooLarge",
     "check_at_least",
     "check_choice",
+    "check_memory",
     "check_positive",
     "check_probability",
     "check_whole",
@@ -129,6 +130,30 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...] | list[str]) ->
     near = difflib.get_close_matches(str(value), choices, n=1)
     hint = f" (did you mean {near[0]!r}?)" if near else ""
     raise InvalidArgument(f"{name} must be one of {', '.join(choices)}, got {value!r}{hint}.")
+
+
+def check_memory(what: str, size: float, fix: str) -> None:
+    """Refuse, before anything is allocated, what needs more than the memory that is free.
+
+    >>> check_memory("a small table", 1e3, "make it smaller")
+    """
+    free = _free_memory()
+    if free is not None and size > free:
+        raise TooLarge(
+            f"{what} needs about {size / 1e9:.3g} GB of memory and {free / 1e9:.3g} GB is free: {fix}."
+        )
+
+
+def _free_memory() -> float | None:
+    """Bytes that can be allocated without swapping, or None where the system does not say."""
+    try:
+        with open("/proc/meminfo") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return 1024.0 * int(line.split()[1])
+    except OSError:
+        pass
+    return None
 
 
 def _fix(fix: str) -> str:

@@ -60,6 +60,13 @@ class Queries(ABC):
             total[cells] += weights[i] * values
         return total
 
+    def kernel_data(self) -> tuple[NDArray, ...] | None:
+        """The stored rows as `queries.kernels.dot_row` takes them, or None where rows are implicit.
+
+        A selector that gets them evaluates rows inside its own compiled loop; otherwise it calls `dot`.
+        """
+        return None
+
     def describe(self, i: int) -> str:
         """What query i asks, in words a reader of the answers understands."""
         return f"query {i}"

@@ -6,6 +6,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
+from fastmwem.errors import InvalidArgument, check_positive
 from fastmwem.privacy.events import DpEvent, exponential_mechanism
 from fastmwem.privacy.randomness import Randomness
 from fastmwem.queries.base import Candidates, FloatArray
@@ -53,6 +56,17 @@ class Selector(ABC):
     def __init__(
         self, candidates: Candidates, mechanism: ExponentialMechanism, randomness: Randomness
     ) -> None:
+        offsets = candidates.offsets
+        if offsets.shape != (candidates.m,) or offsets.dtype != np.float64:
+            raise InvalidArgument(
+                f"offsets must be {candidates.m} float64 numbers, one per candidate, "
+                f"got {offsets.dtype} of shape {offsets.shape}."
+            )
+        if not np.isfinite(offsets).all():
+            raise InvalidArgument("offsets must be finite: they hold NaN or infinity.")
+        check_positive("eps0", mechanism.epsilon)
+        check_positive("sensitivity", mechanism.sensitivity)
+        check_positive("eps0 / sensitivity", mechanism.scale)
         self.candidates = candidates
         self.mechanism = mechanism
         self.randomness = randomness
