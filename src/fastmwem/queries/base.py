@@ -8,14 +8,35 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Candidates", "FloatArray", "IntArray", "Queries"]
+__all__ = ["Candidates", "FloatArray", "IntArray", "PerturbedMax", "Queries", "StructuredDraw"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+
+
+class PerturbedMax(NamedTuple):
+    """The largest x_(i,s) + Gumbel, and the candidate (i, s) that has it.
+
+    Largest of several such maxima is the maximum over all of their candidates, so structured parts and
+    scanned parts combine into one exact draw. `value` has law Gumbel + log sum exp(x), independent of (i, s).
+    """
+
+    value: float
+    candidate: int
+    sign: int
+
+
+class StructuredDraw(Protocol):
+    """An exact draw from softmax(scale * score) over all candidates, without looking at each of them."""
+
+    def __call__(
+        self, v: FloatArray, scale: float, signed: bool, generator: np.random.Generator
+    ) -> PerturbedMax: ...
 
 
 class Queries(ABC):
@@ -66,6 +87,33 @@ class Queries(ABC):
         A selector that gets them evaluates rows inside its own compiled loop; otherwise it calls `dot`.
         """
         return None
+
+    @property
+    def importance(self) -> FloatArray | None:
+        """How many times an error on each query counts (m numbers >= 0), or None: once each."""
+        return None
+
+    def scored(self) -> Queries:
+        """The queries as a selection scores them: every row multiplied by its importance."""
+        return self
+
+    def structured_draw(self, offsets: FloatArray) -> StructuredDraw | None:
+        """A sampler that is exact by structure, if these queries against these offsets have one."""
+        return None
+
+    def __add__(self, other: Queries) -> Queries:
+        """Both workloads as one, these queries first."""
+        from fastmwem.queries.union import union
+
+        return union(self, other)
+
+    def __rmul__(self, weight: float | FloatArray) -> Queries:
+        """The same workload with errors that count `weight` times."""
+        from fastmwem.queries.union import weighted
+
+        return weighted(self, weight)
+
+    __array_ufunc__ = None  # so that `weights * workload` with an array arrives here
 
     def describe(self, i: int) -> str:
         """What query i asks, in words a reader of the answers understands."""

@@ -9,6 +9,7 @@ from fastmwem.errors import InvalidArgument, check_choice
 from fastmwem.privacy.randomness import Randomness
 from fastmwem.queries.base import Candidates
 from fastmwem.select.base import ExponentialMechanism, Selector
+from fastmwem.select.structured import Structured
 
 __all__ = ["SELECTORS", "make_selector"]
 
@@ -42,6 +43,10 @@ def make_selector(
     """
     module, kind = SELECTORS[check_choice("selector", name, tuple(SELECTORS))]
     randomness = Randomness.private() if randomness is None else randomness
+    if name == "auto" and index is None and tail is None:
+        draw = candidates.queries.structured_draw(candidates.offsets)
+        if draw is not None:
+            return Structured(candidates, mechanism, randomness, draw)
     made = getattr(import_module(f"fastmwem.select.{module}"), kind)
     if name == "lazy":
         return made(candidates, mechanism, randomness, index=index, tail=tail)
