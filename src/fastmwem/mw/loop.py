@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from fastmwem.privacy.events import repeated
+from fastmwem.privacy.events import composed, repeated
 from fastmwem.privacy.ledger import Ledger
 from fastmwem.queries.base import FloatArray, IntArray
 from fastmwem.select.base import Pick, Selector
@@ -43,11 +43,13 @@ def play(
 ) -> Picks:
     """Run `rounds` (T) rounds. Nothing leaves this function before all of them are done.
 
-    All T events are authorised first; each is recorded before its pick is drawn, so an interruption
+    All events are authorised first; each is recorded before its pick is drawn, so an interruption
     (Ctrl-C between rounds, an exception) leaves the spend on the ledger and releases nothing.
     """
     event = selector.event
-    ledger.authorise(repeated(event, rounds))
+    ledger.authorise(composed([*selector.standing, repeated(event, rounds)]))
+    for once in selector.standing:
+        ledger.record(once)
     candidate, sign = np.empty(rounds, np.int64), np.empty(rounds, np.int64)
     report_every = max(1, rounds // 200)
     for t in range(rounds):

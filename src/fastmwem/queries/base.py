@@ -115,6 +115,14 @@ class Queries(ABC):
 
     __array_ufunc__ = None  # so that `weights * workload` with an array arrives here
 
+    def dense(self, ids: IntArray) -> FloatArray:
+        """k_i for i in `ids` written out, shape (len(ids), dim). For indices, which want rows as points."""
+        rows = np.zeros((len(ids), self.dim))
+        for position, i in enumerate(ids):
+            cells, values = self.row(int(i))
+            rows[position, cells] = values
+        return rows
+
     def describe(self, i: int) -> str:
         """What query i asks, in words a reader of the answers understands."""
         return f"query {i}"

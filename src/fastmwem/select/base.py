@@ -76,6 +76,11 @@ class Selector(ABC):
         """What one pick costs."""
         return self.mechanism.event
 
+    @property
+    def standing(self) -> tuple[DpEvent, ...]:
+        """What a run of picks costs once, however many they are; recorded before the first."""
+        return ()
+
     @abstractmethod
     def pick(self, v: FloatArray) -> Pick:
         """One draw at probe `v`."""

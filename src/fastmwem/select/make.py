@@ -17,6 +17,7 @@ __all__ = ["SELECTORS", "make_selector"]
 SELECTORS = {
     "auto": ("exhaustive", "Exhaustive"),
     "exhaustive": ("exhaustive", "Exhaustive"),
+    "lazy": ("lazy", "Lazy"),
 }
 
 
