@@ -20,6 +20,7 @@ __all__ = [
     "LedgerError",
     "MissingDependency",
     "TooLarge",
+    "UnsupportedEvent",
     "check_at_least",
     "check_choice",
     "check_memory",
@@ -39,6 +40,10 @@ class InvalidArgument(FastmwemError, ValueError):
     """An argument is outside what it may be; nothing was spent."""
 
     exit_code = 2
+
+
+class UnsupportedEvent(InvalidArgument):
+    """The ledger holds an event that the accountant has no bound for; it is never guessed."""
 
 
 class DomainError(InvalidArgument):

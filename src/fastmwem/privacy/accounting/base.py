@@ -1,0 +1,143 @@
+"""What every accountant does: read a composed event, refuse what it does not know, bound (epsilon, delta)."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections import Counter
+from dataclasses import dataclass
+
+from dp_accounting import dp_event
+
+from fastmwem.errors import InvalidArgument, UnsupportedEvent, check_at_least
+from fastmwem.privacy.accounting.profiles import Profile
+from fastmwem.privacy.events import AssumedFailureDpEvent, BoundedRangeDpEvent, DpEvent
+
+__all__ = ["Accountant", "Spend", "spend_of"]
+
+Counts = tuple[tuple[float, int], ...]  # (parameter, how many), sorted by parameter
+
+
+@dataclass(frozen=True)
+class Spend:
+    """A composed event without its order: how many mechanisms of each kind, sorted, hence hashable.
+
+    No accountant of ours uses the order, so none can be wrong about it: each bounds the worst order.
+    """
+
+    ranged: Counts = ()  # bounded-range mechanisms, by epsilon
+    gaussian: Counts = ()  # by noise multiplier
+    pure: Counts = ()  # epsilon-DP mechanisms (Laplace), by epsilon
+    failure: float = 0.0  # probability that the rest is not what was done; added to delta
+    private: bool = True
+
+    @property
+    def rho(self) -> float:
+        """zCDP: epsilon^2/8 a bounded-range, 1/(2 sigma^2) a Gaussian, epsilon^2/2 a pure mechanism."""
+        parts = [count * (eps / 8) * eps for eps, count in self.ranged]
+        parts += [count / (2 * sigma * sigma) for sigma, count in self.gaussian]
+        parts += [count * (eps / 2) * eps for eps, count in self.pure]
+        return math.fsum(parts)
+
+    @property
+    def pure_epsilon(self) -> float:
+        """The sum of epsilons at delta = 0; infinite with a Gaussian in it."""
+        if self.gaussian:
+            return math.inf
+        return math.fsum(eps * count for eps, count in self.ranged + self.pure)
+
+
+def spend_of(event: DpEvent) -> Spend:
+    """`event` as a `Spend`; an event that is not known here is refused.
+
+    >>> from fastmwem.privacy.events import composed, exponential_mechanism, gaussian, repeated
+    >>> spend_of(composed([gaussian(2), repeated(exponential_mechanism(0.1), 5)]))
+    Spend(ranged=((0.1, 5),), gaussian=((2.0, 1),), pure=(), failure=0.0, private=True)
+    """
+    ranged: Counter[float] = Counter()
+    gaussian: Counter[float] = Counter()
+    pure: Counter[float] = Counter()
+    failures: list[float] = []
+    private = True
+    stack = [(event, 1)]
+    while stack:
+        part, times = stack.pop()
+        if times == 0:
+            continue
+        match part:
+            case dp_event.NoOpDpEvent():
+                pass
+            case dp_event.NonPrivateDpEvent():
+                private = False
+            case dp_event.ComposedDpEvent():
+                stack += [(inner, times) for inner in part.events]
+            case dp_event.SelfComposedDpEvent():
+                stack.append((part.event, times * part.count))
+            case BoundedRangeDpEvent():
+                ranged[_size("epsilon of a bounded-range event", part.epsilon)] += times
+            case dp_event.GaussianDpEvent():
+                gaussian[_size("noise_multiplier of a Gaussian event", part.noise_multiplier)] += times
+            case dp_event.LaplaceDpEvent():
+                scale = _size("noise_multiplier of a Laplace event", part.noise_multiplier)
+                pure[math.nextafter(1 / scale, math.inf) if scale else math.inf] += times
+            case AssumedFailureDpEvent():
+                failures.append(times * _size("delta of an assumed failure", part.delta))
+            case _:
+                raise UnsupportedEvent(
+                    f"the accountant does not know the event {type(part).__name__}: "
+                    "use the events of fastmwem.privacy.events."
+                )
+    noiseless = 0.0 in gaussian or any(math.isinf(eps) for eps in (*ranged, *pure))
+    ranged.pop(0.0, None)  # a 0-bounded-range mechanism ignores the data
+    return Spend(
+        ranged=tuple(sorted(ranged.items())),
+        gaussian=tuple(sorted(gaussian.items())),
+        pure=tuple(sorted(pure.items())),
+        failure=min(1.0, math.fsum(failures)),
+        private=private and not noiseless,
+    )
+
+
+def _size(name: str, value: float) -> float:
+    if math.isnan(value) or value < 0:
+        raise InvalidArgument(f"{name} must be at least 0, got {value:g}.")
+    return float(value)
+
+
+class Accountant(ABC):
+    """Bounds what a composed event may cost, whatever the order and however adaptive.
+
+    `epsilon(event, delta)` and `delta(event, epsilon)` are upper bounds, rounded outward: the smallest
+    float that the accountant can vouch for, never below it. Non-private events cost infinity.
+    """
+
+    name: str
+
+    @abstractmethod
+    def profile(self, spend: Spend) -> Profile:
+        """The curve of `spend`, which is private; its failure probability is added by the caller."""
+
+    def epsilon(self, event: DpEvent, delta: float) -> float:
+        """The epsilon that `event` costs at `delta`; infinite if no epsilon is enough."""
+        delta = check_at_least("delta", delta, 0.0)
+        spend = spend_of(event)
+        if not spend.private:
+            return math.inf
+        left = delta - spend.failure
+        if spend.failure:
+            left = math.nextafter(left, -math.inf)
+        if left < 0:
+            return math.inf
+        return self.profile(spend).epsilon(left)
+
+    def delta(self, event: DpEvent, epsilon: float) -> float:
+        """The delta that `event` costs at `epsilon`, at most 1."""
+        epsilon = check_at_least("epsilon", epsilon, 0.0)
+        spend = spend_of(event)
+        if not spend.private:
+            return 1.0
+        delta = self.profile(spend).delta(epsilon)
+        return min(1.0, math.nextafter(delta + spend.failure, 2.0) if spend.failure else delta)
+
+    def __repr__(self) -> str:
+        return f"accountant({self.name!r})"

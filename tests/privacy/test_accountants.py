@@ -1,0 +1,193 @@
+"""The suite that every accountant inherits, and what the two proven ones must satisfy besides."""
+
+import math
+
+import numpy as np
+import pytest
+from dp_accounting import dp_event
+from dp_accounting.rdp import RdpAccountant
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fastmwem.errors import InvalidArgument, UnsupportedEvent
+from fastmwem.privacy.accounting import ACCOUNTANTS, accountant
+from fastmwem.privacy.events import (
+    AssumedFailureDpEvent,
+    BoundedRangeDpEvent,
+    composed,
+    exponential_mechanism,
+    gaussian,
+    laplace,
+    non_private,
+    repeated,
+)
+
+PROVEN = ("optimal", "zcdp")
+DELTAS = (1e-9, 1e-6, 1e-3, 0.1)
+
+
+@pytest.mark.parametrize("name", ACCOUNTANTS)
+class TestEveryAccountant:
+    def test_more_rounds_larger_rounds_and_smaller_delta_cost_more(self, name):
+        judge = accountant(name)
+        for delta in DELTAS:
+            rounds = [
+                judge.epsilon(repeated(exponential_mechanism(0.1), t), delta) for t in (1, 2, 5, 60, 400)
+            ]
+            assert rounds == sorted(rounds)
+            sizes = [judge.epsilon(repeated(exponential_mechanism(e), 20), delta) for e in (0.001, 0.1, 1, 3)]
+            assert sizes == sorted(sizes)
+        event = repeated(exponential_mechanism(0.1), 300)
+        costs = [judge.epsilon(event, delta) for delta in DELTAS]
+        assert costs == sorted(costs, reverse=True)
+        deltas = [judge.delta(event, epsilon) for epsilon in (0.0, 0.1, 1.0, 5.0)]
+        assert deltas == sorted(deltas, reverse=True)
+
+    def test_epsilon_and_delta_agree(self, name):
+        judge = accountant(name)
+        for count in (1, 2, 50, 1000):
+            event = repeated(exponential_mechanism(0.05), count)
+            for delta in DELTAS:
+                epsilon = judge.epsilon(event, delta)
+                assert judge.delta(event, epsilon) <= delta * (1 + 1e-6)
+                if epsilon > 1e-9:
+                    assert judge.delta(event, epsilon * (1 - 1e-5)) > delta
+
+    def test_a_no_op_is_free(self, name):
+        judge, event = accountant(name), repeated(exponential_mechanism(0.1), 7)
+        assert judge.epsilon(dp_event.NoOpDpEvent(), 1e-6) == 0
+        assert judge.delta(dp_event.NoOpDpEvent(), 0) == 0
+        assert judge.epsilon(composed([event, dp_event.NoOpDpEvent()]), 1e-6) == judge.epsilon(event, 1e-6)
+
+    def test_order_and_nesting_do_not_matter(self, name):
+        a, b, c = (exponential_mechanism(size) for size in (0.1, 0.2, 0.3))
+        judge = accountant(name)
+        flat = judge.epsilon(composed([a, b, b, c]), 1e-5)
+        assert judge.epsilon(composed([b, composed([c, a]), b]), 1e-5) == flat
+        assert judge.epsilon(composed([repeated(b, 2), c, a]), 1e-5) == flat
+
+    @pytest.mark.parametrize(
+        "event",
+        [
+            dp_event.UnsupportedDpEvent(),
+            dp_event.PoissonSampledDpEvent(0.1, gaussian(1.0)),
+            dp_event.MixtureOfGaussiansDpEvent(1.0, [1.0], [1.0]),
+            dp_event.DpEvent(),
+        ],
+    )
+    def test_an_unknown_event_is_refused(self, name, event):
+        for wrapped in (event, composed([exponential_mechanism(0.1), repeated(event, 2)])):
+            with pytest.raises(UnsupportedEvent, match=type(event).__name__):
+                accountant(name).epsilon(wrapped, 1e-6)
+            with pytest.raises(UnsupportedEvent):
+                accountant(name).delta(wrapped, 1.0)
+
+    def test_no_privacy_costs_everything(self, name):
+        judge = accountant(name)
+        for event in (
+            non_private(),
+            composed([exponential_mechanism(0.1), non_private()]),
+            exponential_mechanism(math.inf),
+            gaussian(0.0),
+            laplace(0.0),
+        ):
+            assert judge.epsilon(event, 1e-6) == math.inf
+            assert judge.delta(event, 10.0) == 1.0
+
+    def test_an_assumed_failure_is_added_to_delta(self, name):
+        judge, event = accountant(name), repeated(exponential_mechanism(0.1), 50)
+        failing = composed([event, AssumedFailureDpEvent(4e-7, "the index is perfect")])
+        assert judge.epsilon(failing, 1e-6) == pytest.approx(judge.epsilon(event, 6e-7))
+        assert judge.epsilon(failing, 1e-6) >= judge.epsilon(event, 6e-7)
+        assert judge.epsilon(failing, 3e-7) == math.inf
+        assert judge.delta(failing, 2.0) >= judge.delta(event, 2.0) + 4e-7
+
+    def test_an_assumption_has_no_say_in_the_cost(self, name):
+        judge = accountant(name)
+        assert judge.epsilon(BoundedRangeDpEvent(0.1, "recall is 1"), 1e-6) == judge.epsilon(
+            BoundedRangeDpEvent(0.1), 1e-6
+        )
+
+    def test_bad_numbers_are_named(self, name):
+        judge = accountant(name)
+        with pytest.raises(InvalidArgument, match="delta"):
+            judge.epsilon(exponential_mechanism(0.1), math.nan)
+        with pytest.raises(InvalidArgument, match="epsilon"):
+            judge.delta(exponential_mechanism(0.1), -1.0)
+        with pytest.raises(InvalidArgument, match="bounded-range"):
+            judge.epsilon(exponential_mechanism(math.nan), 0.1)
+
+
+@pytest.mark.parametrize("name", PROVEN)
+@settings(deadline=None, max_examples=40)
+@given(
+    eps0=st.floats(1e-4, 2),
+    rounds=st.integers(1, 3000),
+    sigma=st.floats(0.3, 300),
+    count=st.integers(0, 30),
+    delta=st.floats(1e-10, 0.2),
+)
+def test_adding_noise_measurements_never_lowers_the_cost(name, eps0, rounds, sigma, count, delta):
+    judge = accountant(name)
+    alone = judge.epsilon(repeated(exponential_mechanism(eps0), rounds), delta)
+    both = composed([repeated(exponential_mechanism(eps0), rounds), repeated(gaussian(sigma), max(count, 1))])
+    assert judge.epsilon(both, delta) >= alone * (1 - 1e-9)
+    assert judge.epsilon(both, delta) >= judge.epsilon(gaussian(sigma), delta) * (1 - 1e-9)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    eps0=st.floats(1e-4, 3),
+    rounds=st.integers(1, 3000),
+    other=st.floats(1e-4, 3),
+    sigma=st.floats(0.3, 300),
+    delta=st.floats(1e-10, 0.2),
+)
+def test_optimal_never_costs_more_than_zcdp(eps0, rounds, other, sigma, delta):
+    event = composed(
+        [repeated(exponential_mechanism(eps0), rounds), exponential_mechanism(other), gaussian(sigma)]
+    )
+    assert accountant("optimal").epsilon(event, delta) <= accountant("zcdp").epsilon(event, delta)
+
+
+@pytest.mark.parametrize("rho", [1e-4, 0.02, 0.3, 5.0])
+@pytest.mark.parametrize("delta", [1e-9, 1e-6, 1e-3])
+def test_zcdp_is_dp_accountings(rho, delta):
+    # the same conversion, over a grid of orders fine enough that its minimum is good to 1e-6
+    best = 1 + math.sqrt(-math.log(delta) / rho)
+    orders = 1 + (best - 1) * np.geomspace(0.05, 2, 4000)
+    theirs = RdpAccountant(orders)
+    theirs.compose(dp_event.ZCDpEvent(rho / 2))
+    theirs.compose(gaussian(math.sqrt(1 / rho)))
+    ours = composed(
+        [
+            exponential_mechanism(math.sqrt(4 * rho)),
+            gaussian(math.sqrt(2 / rho)),
+            gaussian(math.sqrt(2 / rho)),
+        ]
+    )
+    assert accountant("zcdp").epsilon(ours, delta) == pytest.approx(
+        theirs.get_epsilon(delta), rel=1e-6, abs=1e-9
+    )
+
+
+def test_the_same_zcdp_by_other_means():
+    judge = accountant("zcdp")
+    rho = 0.02
+    events = (
+        repeated(exponential_mechanism(math.sqrt(8 * rho / 50)), 50),
+        gaussian(math.sqrt(1 / (2 * rho))),
+        repeated(laplace(1 / math.sqrt(2 * rho / 3)), 3),
+    )
+    first, *others = (judge.epsilon(event, 1e-6) for event in events)
+    assert all(other == pytest.approx(first, rel=1e-9) for other in others)
+
+
+def test_an_unknown_accountant_is_named_with_the_nearest():
+    with pytest.raises(InvalidArgument, match="did you mean 'optimal'"):
+        accountant("optimum")
+
+
+def test_the_papers_formula_knows_rounds_only():
+    with pytest.raises(UnsupportedEvent, match="optimal"):
+        accountant("paper").epsilon(gaussian(1.0), 1e-6)
