@@ -41,8 +41,9 @@ def _profile(spend: Spend) -> Profile:
     noise = math.fsum(count / (sigma * sigma) for sigma, count in spend.gaussian)
     curves: list[Profile] = [ZCdpAccountant().profile(spend), PureProfile(spend.pure_epsilon * _ADDED_UP)]
     exact = max((g for g in groups if g[1] <= BLOCK and g[0] <= LARGEST), key=_weight, default=None)
-    if exact is not None:
-        curves.append(BoundedRangeProfile(*exact, _total_mu([g for g in groups if g != exact], noise)))
+    rest = _total_mu([group for group in groups if group != exact], noise)
+    if exact is not None and math.isfinite(rest):
+        curves.append(BoundedRangeProfile(*exact, rest))
     if exact is None or len(groups) > 1:
         curves.append(GaussianProfile(_total_mu(groups, noise)))
     return LeastProfile(tuple(curves))
