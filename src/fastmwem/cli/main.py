@@ -32,7 +32,9 @@ from fastmwem.errors import FastmwemError
 __all__ = ["COMMANDS", "main", "run"]
 
 # Command -> what `fastmwem --help` says of it. The order is that of the help.
-COMMANDS: dict[str, str] = {}
+COMMANDS = {
+    "account": "What T rounds may cost: eps0 and noise, as each accountant counts.",
+}
 
 
 def main() -> None:
