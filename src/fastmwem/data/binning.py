@@ -1,0 +1,184 @@
+"""A declared column as an ibis expression: raw value -> cell, computed where the rows are.
+
+Every expression is total: no value of any kind makes an engine raise (an error on a private row is itself
+a leak), and every engine gives the same cell. Hence text is only cast where a pattern has vouched for it,
+calendar dates are taken apart by arithmetic rather than parsed, and numbers are clipped before they are
+rounded. The cell of a row depends on that row alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fastmwem.data.cells import Calendar, Categorical, Integer, Numeric, Scalar
+from fastmwem.data.domain import Column
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+__all__ = ["cell_of"]
+
+_NUMBER = r"^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,2})?$"
+_LONGEST_NUMBER = 200  # digits; with at most two in the exponent, no float64 overflows or underflows
+_DATE = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+_TIME = r"([T ]([01][0-9]|2[0-3])(:.*)?)?$"
+
+
+def cell_of(column: Column, value: ir.Value) -> Any:
+    """The cell number of `value` in `column`, never null.
+
+    In SQL terms: CASE WHEN missing THEN null_cell WHEN it has no nearest cell THEN other_cell
+    ELSE its cell END.
+    """
+    import ibis
+
+    missing = _is_missing(column, value)
+    match column.partition:
+        case Categorical(values=values):
+            placed = _category(values, value)
+        case Integer() as cells:
+            placed = _whole(column, cells, _number(value))
+        case Numeric() as cells:
+            placed = _bin(column, cells, _number(value))
+        case Calendar() as cells:
+            placed = _unit(column, cells, value)
+    other = ibis.literal(column.other_cell)
+    return (
+        ibis.cases((missing, column.null_cell), else_=placed.fill_null(other)).fill_null(other).cast("int64")
+    )
+
+
+def _is_missing(column: Column, value: Any) -> Any:
+    """Null, NaN, or empty text (unless the empty text is a declared category)."""
+    kind = value.type()
+    if kind.is_string():
+        cells = column.partition
+        declares_empty = isinstance(cells, Categorical) and "" in cells.labels
+        return value.isnull() if declares_empty else value.isnull() | (value.strip() == "")
+    if kind.is_floating():
+        return value.isnull() | value.isnan()
+    return value.isnull()
+
+
+def _number(value: Any) -> Any:
+    """`value` as a number, null where it is none."""
+    import ibis
+
+    kind = value.type()
+    if kind.is_string():
+        return _sound(value, _NUMBER, _LONGEST_NUMBER).cast("float64")
+    if kind.is_boolean():
+        return value.cast("int8")
+    if kind.is_integer():
+        return value
+    if kind.is_floating():  # no engine may order NaN or round it
+        return ibis.ifelse(value.isnan(), ibis.null(kind), value).cast("float64")
+    return value.cast("float64") if kind.is_decimal() else ibis.null("float64")
+
+
+def _sound(value: Any, pattern: str, longest: int = 64) -> Any:
+    """The text, null where it does not match: what is left is safe to cast."""
+    import ibis
+
+    text = value.strip()
+    return ibis.ifelse(text.re_search(pattern) & (text.length() <= longest), text, ibis.null("string"))
+
+
+def _category(values: tuple[Scalar, ...], value: Any) -> Any:
+    """The position of `value` in `values`, null if it is not there."""
+    import ibis
+
+    branches = [(test, i) for i, v in enumerate(values) if (test := _is(value, v)) is not None]
+    return ibis.cases(*branches, else_=ibis.null("int32")) if branches else ibis.null("int32")
+
+
+def _is(value: Any, declared: Scalar) -> Any:
+    """Whether `value` is the category `declared`; None if a column of this type cannot hold it.
+
+    Across types, numbers are compared as numbers (3, 3.0 and the text "3" are the category 3), true and
+    false as those words or as 1 and 0, everything else as text.
+    """
+    kind, label = value.type(), str(declared).strip()
+    if kind.is_string():
+        if isinstance(declared, bool):
+            return value.strip().lower() == label.lower()
+        return value.strip() == label if isinstance(declared, str) else _number(value) == declared
+    if kind.is_boolean():
+        truth = {"true": True, "false": False, "1": True, "0": False}.get(label.lower())
+        return None if truth is None else value == truth
+    if kind.is_numeric():
+        try:
+            return _number(value) == (float(label) if isinstance(declared, str) else declared + 0)
+        except ValueError:
+            return None
+    return value.cast("string") == label
+
+
+def _whole(column: Column, cells: Integer, x: Any) -> Any:
+    # Clipped before it is rounded down: an engine's integers end where a float64 does not.
+    inside = _within(column, x, cells.low, cells.high, beyond=x >= cells.high + 1)
+    inside = (inside if x.type().is_integer() else inside.floor()).cast("int64") - cells.low
+    return inside if cells.width == 1 else (inside / cells.width).floor().cast("int64")
+
+
+def _bin(column: Column, cells: Numeric, x: Any) -> Any:
+    """The number of inner edges at or below x, by bisection: a tree of comparisons, so exact everywhere."""
+    import ibis
+
+    edges = cells.edges
+    x = _within(column, x, edges[0], edges[-1])
+
+    def between(low: int, high: int) -> Any:
+        if high - low == 1:
+            return ibis.literal(low, "int32")
+        middle = (low + high) // 2
+        return ibis.ifelse(x < edges[middle], between(low, middle), between(middle, high))
+
+    return ibis.ifelse(x.isnull(), ibis.null("int32"), between(0, len(edges) - 1))
+
+
+def _unit(column: Column, cells: Calendar, value: Any) -> Any:
+    """The calendar unit of `value`, by the arithmetic of `cells.ordinal`."""
+    import ibis
+
+    kind = value.type()
+    if kind.is_string():
+        text = _sound(value, _DATE + _TIME)
+        year, month, day = (text.substr(a, n).cast("int64") for a, n in ((0, 4), (5, 2), (8, 2)))
+        clock = ibis.ifelse(text.length() >= 13, text.substr(11, 2), ibis.literal("0"))
+        hour = ibis.ifelse(text.isnull(), ibis.null("string"), clock).cast("int64")
+    elif kind.is_date() or kind.is_timestamp():
+        year, month, day = (part.cast("int64") for part in (value.year(), value.month(), value.day()))
+        hour = value.hour().cast("int64") if kind.is_timestamp() else ibis.literal(0, "int64")
+    else:
+        return ibis.null("int64")
+    number = _ordinal(cells.unit, year, month, day, hour)
+    return _within(column, number, cells.first, cells.first + cells.size - 1) - cells.first
+
+
+def _ordinal(unit: str, year: Any, month: Any, day: Any, hour: Any) -> Any:
+    import ibis
+
+    def whole(x: Any) -> Any:
+        return x.floor().cast("int64")
+
+    if unit in ("month", "quarter", "year"):
+        months = year * 12 + month - 1
+        return whole(months / {"month": 1, "quarter": 3, "year": 12}[unit])
+    # Days since 1970-01-01; the year begins in March, so that the leap day comes last.
+    late = month > 2
+    y = year - ibis.ifelse(late, 0, 1)
+    m = month + ibis.ifelse(late, -3, 9)
+    leaps = whole(y / 4) - whole(y / 100) + whole(y / 400)
+    days = y * 365 + leaps + whole((m * 153 + 2) / 5) + day - 719469
+    if unit == "hour":
+        return days * 24 + hour
+    return days if unit == "day" else whole((days + 3) / 7)
+
+
+def _within(column: Column, x: Any, low: float, high: float, beyond: Any = None) -> Any:
+    """x in [low, high]: clipped, or null outside if the column has a cell for that. Null stays null."""
+    import ibis
+
+    below, above = (low, high) if column.other == "clip" else (ibis.null(x.type()),) * 2
+    return ibis.cases((x < low, below), (x > high if beyond is None else beyond, above), else_=x)
