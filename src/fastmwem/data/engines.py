@@ -226,7 +226,7 @@ def _database(url: str, table: str | None, query: str | None) -> Opened:
         raise DataError(f"{rest!r} does not exist: give the path of a {scheme} file.")
 
     def connect() -> Any:
-        connection = _duckdb(rest, read_only=True) if scheme == "duckdb" else ibis.connect(url)
+        connection: Any = _duckdb(rest, read_only=True) if scheme == "duckdb" else ibis.connect(url)
         # Closed with the last table that comes from it, whichever way that ends.
         weakref.finalize(connection, connection.con.close)
         return connection
