@@ -15,6 +15,12 @@ _PUBLIC = {
     "Randomness": "privacy.randomness",
     "Domain": "data.domain",
     "Column": "data.domain",
+    "Hnsw": "index.hnsw",
+    "Ivf": "index.ivf",
+    "Lsh": "index.lsh",
+    "Assumed": "index.tail",
+    "PerfectExcept": "index.tail",
+    "check_index": "index.base",
 }
 
 __all__ = ["__version__", *_PUBLIC]  # pyright: ignore[reportUnsupportedDunderAll]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fastmwem.errors import InvalidArgument, check_memory, check_whole
 from fastmwem.queries.base import FloatArray, IntArray
-from fastmwem.queries.stored import Stored, numeric_array
+from fastmwem.queries.stored import Stored, check_ids, numeric_array
 
 __all__ = ["Binary"]
 
@@ -61,6 +61,9 @@ class Binary(Stored):
     @property
     def nbytes(self) -> int:
         return self.matrix.nbytes
+
+    def dense(self, ids: IntArray) -> FloatArray:
+        return self.matrix[check_ids(ids, self.m)].astype(np.float64)
 
     def row(self, i: int) -> tuple[IntArray, FloatArray]:
         cells = np.flatnonzero(self.matrix[self._check_row(i)])

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fastmwem.errors import InvalidArgument, check_choice, check_memory
 from fastmwem.queries.base import FloatArray, IntArray
-from fastmwem.queries.stored import Stored, numeric_array
+from fastmwem.queries.stored import Stored, check_ids, numeric_array
 
 __all__ = ["Dense"]
 
@@ -49,6 +49,9 @@ class Dense(Stored):
     @property
     def nbytes(self) -> int:
         return self.matrix.nbytes
+
+    def dense(self, ids: IntArray) -> FloatArray:
+        return self.matrix[check_ids(ids, self.m)].astype(np.float64)
 
     def row(self, i: int) -> tuple[IntArray, FloatArray]:
         values = self.matrix[self._check_row(i)]

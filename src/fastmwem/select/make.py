@@ -33,7 +33,7 @@ def make_selector(
     """The selector called `name` over `candidates`; without `randomness`, a private one.
 
     All names draw from the same law, softmax(scale * score), and cost the same privacy; they differ in
-    time and memory. `index` and `tail` are for "lazy" alone.
+    time and memory. `index` and `tail` are for "lazy" alone, which charges for a tail that is only assumed.
 
     >>> import numpy as np
     >>> from fastmwem.queries.dense import Dense
