@@ -4,7 +4,7 @@ A kernel takes `randomness.stream`, an array of two addresses (so passing it cos
 compilation is cached; a NumPy Generator costs 5 us to unpack at each call), and calls the functions of
 this module with it:
 
-    @njit(cache=True)
+    @kernel
     def kernel(stream, ...):
         g = gumbel(stream)
 
@@ -17,8 +17,10 @@ import math
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from fastmwem.kernels import kernel
 
 __all__ = ["below", "exponential", "gumbel", "next_uint64", "uniform"]
 
@@ -38,31 +40,31 @@ def _call_next_uint64(typingctx, function, state):
     return types.uint64(types.int64, types.int64), codegen
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def next_uint64(stream):
     """64 bits of the stream."""
     return _call_next_uint64(stream[0], stream[1])  # pyright: ignore[reportCallIssue]
 
 
-@njit(cache=True)
+@kernel
 def uniform(stream):
     """Uniform on the open interval (0, 1): (k + 1/2) / 2^64, dense near 0, never 0 and never 1."""
     return min((float(next_uint64(stream)) + 0.5) * 2.0**-64, _ULP_BELOW_ONE)
 
 
-@njit(cache=True)
+@kernel
 def exponential(stream):
     """Standard exponential; dense near 0, at most 36.8."""
     return -math.log1p(-uniform(stream))
 
 
-@njit(cache=True)
+@kernel
 def gumbel(stream):
     """Standard Gumbel, -log of an exponential: its upper tail, which decides an argmax, is the dense one."""
     return -math.log(exponential(stream))
 
 
-@njit(cache=True)
+@kernel
 def below(stream, n):
     """Uniform on {0, .., n - 1} without bias: 64 bits, drawn again if they fall in the uneven rest."""
     n = np.uint64(n)

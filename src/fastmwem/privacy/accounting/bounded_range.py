@@ -37,10 +37,10 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.special import erfcx
 
+from fastmwem.kernels import kernel
 from fastmwem.privacy.accounting.profiles import gaussian_delta, smallest_that_fits
 
 __all__ = ["BLOCK", "BoundedRangeProfile", "gaussian_mu"]
@@ -54,7 +54,7 @@ _UP = 1 + 64 * _U
 _TINY = 1e-300
 
 
-@njit(cache=True)
+@kernel
 def _inside(a0, a1, b0, b1, p0, p1, z, top, width):
     """The largest value strictly inside one piece, rounded up; 0 if the maximum is at an end.
 
@@ -79,7 +79,7 @@ def _inside(a0, a1, b0, b1, p0, p1, z, top, width):
     return p * a + q * b + abs(slope) + 16 * _U * (a1 + b1)
 
 
-@njit(cache=True)
+@kernel
 def _compose(eps0, k, r):
     """V_k at y_0 .. y_{k r}."""
     g = eps0 / r
