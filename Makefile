@@ -5,6 +5,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PYTEST = $(BIN)/python -m pytest
 export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
+export NO_MKDOCS_2_WARNING = 1
 
 .PHONY: help demo test test-slow test-spark test-wheel lint bench docs clean
 
@@ -36,7 +37,7 @@ bench: dev ## Time the parts that must stay fast, as ratios within one run
 	@$(BIN)/python -m benchmarks.run
 
 docs: docs-venv ## Build the documentation into site/
-	@$(BIN)/python -m mkdocs build --strict --quiet
+	@$(BIN)/python -m mkdocs build --strict
 
 clean: ## Remove the environment and everything made
 	rm -rf $(VENV) site dist build
