@@ -181,13 +181,13 @@ def _check_share(share: float) -> float:
 def _largest(cost: Callable[[float], float], limit: float, start: float, close: float = _CLOSE) -> float:
     """The largest x with cost(x) <= limit, up to `close`; cost is increasing, about a power of x.
 
-    Secant steps on ln cost against ln x, kept inside the bracket: a handful of evaluations. What is
-    returned was evaluated and fits.
+    Secant steps on ln cost against ln x, kept inside the bracket and halving it every fourth time: a
+    handful of evaluations. What is returned was evaluated and fits.
     """
     low, low_cost = 0.0, 0.0
     high, high_cost = math.inf, math.inf
     x = start
-    for _ in range(200):
+    for step in range(200):
         value = cost(x)
         if value <= limit:
             low, low_cost = x, value
@@ -197,19 +197,20 @@ def _largest(cost: Callable[[float], float], limit: float, start: float, close: 
             high, high_cost = x, value
         if low > 0 and high < math.inf and high <= low * (1 + 2.0**-50):
             break
-        x = _next(low, low_cost, high, high_cost, limit * (1 - close / 2))
+        halve = step % 4 == 3 and low > 0 and math.isfinite(high)
+        x = math.sqrt(low * high) if halve else _next(low, low_cost, high, high_cost, limit * (1 - close / 2))
     if low == 0:
         raise InvalidArgument("the budget is too small for this plan at any size that numbers can hold.")
     return low
 
 
 def _next(low: float, low_cost: float, high: float, high_cost: float, target: float) -> float:
-    if low == 0 or low_cost <= 0:
-        return high * min(0.9, target / high_cost) if math.isfinite(high_cost) else high / 2
+    if low == 0:
+        return high * max(0.25, min(0.99, target / high_cost))
     if math.isinf(high):
-        return low * max(1.01, min(4.0, target / low_cost))
+        return low * max(1.01, min(4.0, target / low_cost)) if low_cost > 0 else 4 * low
     middle = math.sqrt(low * high)
-    if math.isinf(high_cost):
+    if low_cost <= 0 or math.isinf(high_cost):
         return middle
     slope = math.log(high / low) / math.log(high_cost / low_cost)
     guess = low * math.exp(slope * math.log(target / low_cost))
