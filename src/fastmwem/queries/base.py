@@ -61,6 +61,12 @@ class Queries(ABC):
     def centred_norm(self) -> float:
         """max_i |k_i - mean(k_i)|_2, or an upper bound."""
 
+    @property
+    def largest(self) -> float:
+        """max_ij |k_ij|, or an upper bound: what rounding errors are measured by."""
+        means = self.answers(np.full(self.dim, 1.0 / self.dim))
+        return float(np.abs(means).max()) + 2.0 * self.half_range
+
     @abstractmethod
     def answers(self, v: FloatArray) -> FloatArray:
         """<k_i, v> for all i, in float64."""

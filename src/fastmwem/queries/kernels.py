@@ -12,19 +12,22 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numba.extending import overload
+
+from fastmwem.kernels import kernel
 
 __all__ = [
     "REASSOCIATE",
     "THREADED",
     "add_rows",
-    "centred_norm",
+    "constants",
+    "constants_threaded",
     "dot_all",
     "dot_all_threaded",
     "dot_row",
+    "dot_row_twice",
     "dot_some",
-    "half_range",
 ]
 
 REASSOCIATE = {"reassoc", "nsz", "contract"}  # keeps NaN and infinity meaningful, unlike fastmath=True
@@ -58,27 +61,58 @@ def _dot_row(data, i, v):
     return compressed
 
 
-def _spread(data: Any, i: int, dim: int) -> tuple[float, float]:
-    """(half the range, centred norm) of row i; callable from compiled code only."""
+def dot_row_twice(data: Any, i: int, v: Any, w: Any) -> tuple[float, float]:
+    """<k_i, v> and <k_i, w> in one pass over the row; callable from compiled code only."""
+    raise NotImplementedError("dot_row_twice exists in compiled code only.")
+
+
+@overload(dot_row_twice, jit_options={"fastmath": REASSOCIATE})
+def _dot_row_twice(data, i, v, w):
+    if len(data) == 1:
+
+        def stored(data, i, v, w):
+            row, first, second = data[0][i], 0.0, 0.0
+            for j in range(v.size):
+                k = np.float64(row[j])
+                first += k * v[j]
+                second += k * w[j]
+            return first, second
+
+        return stored
+
+    def compressed(data, i, v, w):
+        indptr, cells, values = data
+        first, second = 0.0, 0.0
+        for k in range(indptr[i], indptr[i + 1]):
+            first += values[k] * v[cells[k]]
+            second += values[k] * w[cells[k]]
+        return first, second
+
+    return compressed
+
+
+def _spread(data: Any, i: int, dim: int) -> tuple[float, float, float]:
+    """(half the range, centred norm, largest absolute value) of row i; from compiled code only."""
     raise NotImplementedError("_spread exists in compiled code only.")
 
 
-@overload(_spread)
+@overload(_spread, jit_options={"fastmath": True})  # stored numbers are finite
 def _spread_row(data, i, dim):
     if len(data) == 1:
 
         def stored(data, i, dim):
             row = data[0][i]
-            low = high = np.float64(row[0])
-            mean = 0.0
+            low = high = row[0]
+            total = 0.0
             for j in range(dim):
-                x = np.float64(row[j])
-                low, high = min(low, x), max(high, x)
-                mean += x / dim
-            square = 0.0
+                low, high = min(low, row[j]), max(high, row[j])
+                total += row[j]
+            mean, square = total / dim, 0.0
             for j in range(dim):
-                square += (row[j] - mean) ** 2
-            return (high - low) / 2.0, np.sqrt(square)
+                d = row[j] - mean
+                square += d * d
+            low, high = np.float64(low), np.float64(high)
+            return (high - low) / 2.0, np.sqrt(square), max(abs(low), abs(high))
 
         return stored
 
@@ -87,55 +121,60 @@ def _spread_row(data, i, dim):
         first, last = indptr[i], indptr[i + 1]
         zeros = dim - (last - first)
         low = high = 0.0 if zeros > 0 else values[first]
-        mean = 0.0
+        total = 0.0
         for k in range(first, last):
             low, high = min(low, values[k]), max(high, values[k])
-            mean += values[k] / dim
+            total += values[k]
+        mean = total / dim
         square = zeros * mean * mean
         for k in range(first, last):
             square += (values[k] - mean) ** 2
-        return (high - low) / 2.0, np.sqrt(square)
+        return (high - low) / 2.0, np.sqrt(square), max(abs(low), abs(high))
 
     return compressed
 
 
-@njit(cache=True)
+@kernel
 def dot_all(data, v, out):
     """out_i = <k_i, v> for all i."""
     for i in range(out.size):
         out[i] = dot_row(data, i, v)
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def dot_all_threaded(data, v, out):
     """`dot_all` on all threads: worth their start from about `THREADED` bytes of rows."""
     for i in prange(out.size):
         out[i] = dot_row(data, i, v)
 
 
-@njit(cache=True)
+@kernel
 def dot_some(data, ids, v, out):
     """out_k = <k_{ids_k}, v>."""
     for k in range(ids.size):
         out[k] = dot_row(data, ids[k], v)
 
 
-@njit(cache=True)
-def half_range(data, m, dim):
-    """max_i (max_j k_ij - min_j k_ij) / 2."""
-    widest = 0.0
+@kernel
+def constants(data, m, dim):
+    """max_i of half the range, of the centred norm and of the largest absolute value of row i."""
+    half, norm, largest = 0.0, 0.0, 0.0
     for i in range(m):
-        widest = max(widest, _spread(data, i, dim)[0])
-    return widest
+        spread = _spread(data, i, dim)
+        half, norm, largest = max(half, spread[0]), max(norm, spread[1]), max(largest, spread[2])
+    return half, norm, largest
 
 
-@njit(cache=True)
-def centred_norm(data, m, dim):
-    """max_i |k_i - mean(k_i)|_2."""
-    widest = 0.0
-    for i in range(m):
-        widest = max(widest, _spread(data, i, dim)[1])
-    return widest
+@kernel(parallel=True)
+def constants_threaded(data, m, dim):
+    """`constants` on all threads."""
+    half, norm, largest = 0.0, 0.0, 0.0
+    for i in prange(m):
+        spread = _spread(data, i, dim)
+        half = max(half, spread[0])
+        norm = max(norm, spread[1])
+        largest = max(largest, spread[2])
+    return half, norm, largest
 
 
 def _add_row(data: Any, i: int, weight: float, total: Any) -> None:
@@ -162,7 +201,7 @@ def _add_one(data, i, weight, total):
     return compressed
 
 
-@njit(cache=True)
+@kernel
 def add_rows(data, ids, weights, total):
     """total += sum_i weights_i k_i over i in `ids`."""
     for i in ids:

@@ -69,11 +69,10 @@ class Stored(Queries):
         """Bytes that one pass over all rows reads."""
 
     @cached_property
-    def _constants(self) -> tuple[float, float]:
-        data = self.kernel_data()
-        half = kernels.half_range(data, self.m, self.dim)
-        norm = kernels.centred_norm(data, self.m, self.dim)
-        return float(half) * _OUTWARD, float(norm) * _OUTWARD
+    def _constants(self) -> tuple[float, float, float]:
+        measure = kernels.constants_threaded if self.nbytes > kernels.THREADED else kernels.constants
+        half, norm, largest = measure(self.kernel_data(), self.m, self.dim)
+        return half * _OUTWARD, norm * _OUTWARD, largest
 
     @property
     def half_range(self) -> float:
@@ -82,6 +81,10 @@ class Stored(Queries):
     @property
     def centred_norm(self) -> float:
         return self._constants[1]
+
+    @property
+    def largest(self) -> float:
+        return self._constants[2]
 
     def answers(self, v: FloatArray) -> FloatArray:
         out = np.empty(self.m)

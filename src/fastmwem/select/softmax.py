@@ -10,7 +10,9 @@ over any range; they do not depend on the number of threads.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from fastmwem.kernels import kernel
 
 __all__ = ["BLOCK", "THREADED", "choose", "draw_sign", "scale_and_sum", "scale_and_sum_threaded"]
 
@@ -18,7 +20,7 @@ BLOCK = 1024
 THREADED = 30_000  # candidates from which the exponentials gain by threads
 
 
-@njit(cache=True)
+@kernel
 def _sum_block(x, offsets, scale, signed):
     """x <- scale * (x - offsets) in one block; its largest log-weight and its sum relative to that."""
     peak = -np.inf
@@ -33,7 +35,7 @@ def _sum_block(x, offsets, scale, signed):
     return peak, total
 
 
-@njit(cache=True)
+@kernel
 def scale_and_sum(x, offsets, scale, signed, peaks, sums):
     """x <- scale * (x - offsets), and per block of candidates its largest log-weight and its sum."""
     for b in range(peaks.size):
@@ -41,7 +43,7 @@ def scale_and_sum(x, offsets, scale, signed, peaks, sums):
         peaks[b], sums[b] = _sum_block(x[part], offsets[part], scale, signed)
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def scale_and_sum_threaded(x, offsets, scale, signed, peaks, sums):
     """`scale_and_sum` on all threads; the same sums, whatever their number."""
     for b in prange(peaks.size):
@@ -49,7 +51,7 @@ def scale_and_sum_threaded(x, offsets, scale, signed, peaks, sums):
         peaks[b], sums[b] = _sum_block(x[part], offsets[part], scale, signed)
 
 
-@njit(cache=True)
+@kernel
 def choose(x, signed, peaks, sums, uniform):
     """The candidate (both signs together) at quantile `uniform` of the law; -1 if a score is not finite."""
     top = peaks.max()
@@ -81,7 +83,7 @@ def choose(x, signed, peaks, sums, uniform):
     return chosen
 
 
-@njit(cache=True)
+@kernel
 def draw_sign(x, uniform):
     """+1 with probability exp(x) / (exp(x) + exp(-x))."""
     if x >= 0.0:

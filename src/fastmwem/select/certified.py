@@ -1,0 +1,142 @@
+"""Exact selection from a few scores a round: rejection from upper bounds that the drift of v proves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fastmwem.errors import BoundViolated, InvalidArgument, check_memory
+from fastmwem.privacy.randomness import Randomness
+from fastmwem.queries.base import Candidates, FloatArray
+from fastmwem.queries.stored import Stored, check_vector
+from fastmwem.select import bounds
+from fastmwem.select.base import ExponentialMechanism, Pick, Selector
+from fastmwem.select.softmax import THREADED
+
+__all__ = ["Certified", "trials_worth_a_pass"]
+
+_FLOAT = np.dtype(np.float64)
+_EPS = float(np.finfo(float).eps)
+_SETTLED = 100_000  # trials that bounds made a moment ago, at the probe itself, never need
+
+
+def trials_worth_a_pass(candidates: Candidates) -> int:
+    """How many single evaluations cost as much as streaming through all candidates once.
+
+    A deterministic model, in nanoseconds of a current machine, so that a seeded run repeats itself; where
+    it is wrong, a run takes longer, and its law stays what it is.
+    """
+    if not isinstance(candidates.queries, Stored):
+        return max(16, candidates.m // 8)  # implicit rows are evaluated in batches by NumPy
+    row = candidates.queries.nbytes / candidates.m
+    return max(16, int(candidates.m * (row + 60.0) / 30.0 / (250.0 + row / 6.0)))
+
+
+class Certified(Selector):
+    """Rejection sampling from certified bounds: exact like a full scan, at a few evaluations a pick.
+
+    The first pick looks at every score; later ones evaluate about sum exp(u) / sum exp(x) of them, u the
+    bounds and x the scaled scores. Where a pick has cost as many trials as a streaming pass, the pass is
+    made: it refreshes every bound. See `fastmwem.select.bounds` for the proof.
+
+    Probes must all have the same sum, as distributions have; where sums differ, bounds widen accordingly. A
+    bound that turns out false (`half_range` or `centred_norm` of the queries too small) raises
+    `BoundViolated`; the run must then release nothing.
+    """
+
+    def __init__(
+        self, candidates: Candidates, mechanism: ExponentialMechanism, randomness: Randomness
+    ) -> None:
+        super().__init__(candidates, mechanism, randomness)
+        m, dim, queries = candidates.m, candidates.dim, candidates.queries
+        check_memory(
+            "the certified selector",
+            bounds.bytes_needed(m, dim),
+            "use the exhaustive selector or fewer queries",
+        )
+        self._bounds = bounds.make_bounds(m, dim)
+        self._tops = np.empty(-(-m // bounds.CHUNK))
+        self._data = queries.kernel_data()
+        self._budget = trials_worth_a_pass(candidates)
+        self._largest_offset = float(np.abs(candidates.offsets).max())
+        self._shape = (dim,)
+        self._rounds = self._passes = 0
+        self._fresh = False
+        numbers = self._bounds.numbers
+        numbers[bounds.SCALE] = mechanism.scale
+        numbers[bounds.HALF_RANGE] = queries.half_range
+        numbers[bounds.CENTRED_NORM] = queries.centred_norm
+        numbers[bounds.LARGEST] = queries.largest
+        numbers[bounds.TURN] = 3.0
+        self._bounds.counts[bounds.SIGNED] = candidates.signed
+
+    def pick(self, v: FloatArray) -> Pick:
+        if not (
+            type(v) is np.ndarray and v.dtype == _FLOAT and v.shape == self._shape and v.flags.c_contiguous
+        ):
+            v = check_vector("v", v, self.candidates.dim)  # a plain vector is checked where it is read
+        self._rounds += 1
+        if not self._fresh:
+            self.refresh(v)
+        candidate, sign = self._try(v, self._budget)
+        if candidate == bounds.REFRESH:
+            self.refresh(v)
+            candidate, sign = self._try(v, _SETTLED)
+        if candidate >= 0:
+            return Pick(candidate, sign)
+        self._fresh = False
+        if candidate == bounds.NOT_FINITE:
+            check_vector("v", v, self.candidates.dim)
+            raise InvalidArgument(
+                "eps0 / sensitivity times a score is beyond float64: the scores are too large."
+            )
+        raise BoundViolated(
+            "a certified bound on a score was false: half_range or centred_norm is too small."
+        )
+
+    def refresh(self, v: FloatArray) -> None:
+        """Stream through all candidates at v and bound each by its own score there."""
+        candidates, numbers = self.candidates, self._bounds.numbers
+        x = candidates.queries.answers(v)
+        # Rounding of one score: a dot product errs by at most dim * eps * largest * |v|_1, twice for the two
+        # orders in which it may be summed; logarithms and exponentials near FLOOR err by far less than 1e-11.
+        largest = float(numbers[bounds.LARGEST]) * float(np.abs(v).sum())
+        size = largest * (candidates.dim + 8) + self._largest_offset
+        numbers[bounds.SLACK] = 1e-11 + 4.0 * _EPS * size * self.mechanism.scale
+        run = bounds.refresh_threaded if candidates.m > THREADED else bounds.refresh
+        self._passes += 1
+        self._fresh = run(self._bounds, v, x, candidates.offsets, self._tops)
+        if not self._fresh:
+            raise InvalidArgument(
+                "eps0 / sensitivity times a score is beyond float64: the scores are too large."
+            )
+
+    def _try(self, v: FloatArray, budget: int) -> tuple[int, int]:
+        stream, candidates = self.randomness.stream, self.candidates
+        if self._data is not None:
+            return bounds.pick(self._bounds, stream, self._data, candidates.offsets, v, budget)
+        return self._try_in_batches(v, budget)
+
+    def _try_in_batches(self, v: FloatArray, budget: int) -> tuple[int, int]:
+        """`bounds.pick` for rows that only `Queries.dot` reaches; batches grow from the last one."""
+        b, stream, candidates = self._bounds, self.randomness.stream, self.candidates
+        batch = 1 + int(b.counts[bounds.TRIALS])
+        verdict = bounds.begin(b, v)
+        while verdict >= 0 and budget > 0:
+            ids, upper = np.empty(min(batch, 512, budget), np.int64), np.empty(min(batch, 512, budget))
+            verdict = bounds.propose(b, stream, ids, upper)
+            if verdict < 0:
+                break
+            here = candidates.dot(ids, v)
+            there = candidates.dot(ids, b.anchors[b.counts[bounds.CURRENT]])
+            verdict, sign = bounds.settle(b, stream, ids, upper, here, there)
+            if verdict != bounds.REFRESH:
+                return verdict, sign
+            verdict = 0
+            budget -= ids.size
+            batch *= 2
+        return min(verdict, bounds.REFRESH), 0
+
+    @property
+    def diagnostics(self) -> dict[str, float]:
+        evaluations = int(self._bounds.counts[bounds.EVALUATIONS])
+        return {"rounds": self._rounds, "evaluations": evaluations, "passes": self._passes}
