@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fastmwem.errors import InvalidArgument
-from fastmwem.mw.hedge import Hedge, regret_bound
+from fastmwem.mw.hedge import Hedge, fixed_step, regret_bound
 from fastmwem.queries.base import Queries
 from fastmwem.select.base import Pick
 
@@ -34,7 +34,8 @@ class Losses(Queries):
 def _play(matrix, step, choose):
     half_range = float(np.ptp(matrix, axis=1).max() / 2)
     rounds = 400
-    player = Hedge(Losses(matrix), step, half_range, rounds)
+    eta = None if step == "adaptive" else fixed_step(half_range, matrix.shape[1], rounds)
+    player = Hedge(Losses(matrix), eta)
     xs, losses = [], []
     for t in range(rounds):
         x = player.probe().copy()
@@ -44,7 +45,7 @@ def _play(matrix, step, choose):
         player.respond(pick)
     xs, losses = np.array(xs), np.array(losses)
     regret = ((xs * losses).sum() - losses.sum(0).min()) / rounds
-    return player, xs, regret, regret_bound(step, half_range, matrix.shape[1], rounds)
+    return player, xs, regret, regret_bound(eta, half_range, matrix.shape[1], rounds)
 
 
 @pytest.mark.parametrize("step", ["adaptive", "fixed"])
@@ -83,6 +84,6 @@ def test_equal_losses_leave_x_uniform():
     assert player.regret == 0
 
 
-def test_unknown_step_is_refused():
-    with pytest.raises(InvalidArgument, match="step must be one of"):
-        Hedge(Losses(np.ones((1, 2))), "bold", 1.0, 1)
+def test_a_step_that_is_no_step_is_refused():
+    with pytest.raises(InvalidArgument, match="eta must be above 0"):
+        Hedge(Losses(np.ones((1, 2))), 0.0)

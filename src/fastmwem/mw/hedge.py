@@ -13,8 +13,8 @@ is D_T by definition. For losses of range S, delta_t <= min(S, eta_t S^2/8) (Hoe
 D_t^2 - D_{t-1}^2 = delta_t^2 + 2 delta_t D_{t-1} <= S delta_t + S^2 ln(d)/4, hence
 D_T^2 <= S D_T + T S^2 ln(d)/4, D_T <= S sqrt(T ln d)/2 + S, and regret <= S sqrt(T ln d) + 2S.  []
 
-`fixed` is eta = sqrt(8 ln(d)/T)/S, with regret <= S sqrt(T ln(d)/2): a better worst case, by sqrt(2), and a
-worse answer almost always, because losses seldom vary by their full range under x_t.
+A fixed eta has regret <= ln(d)/eta + T eta S^2/8, at best S sqrt(T ln(d)/2): a better worst case, by sqrt(2),
+and a worse answer almost always, because losses seldom vary by their full range under x_t.
 """
 
 from __future__ import annotations
@@ -23,40 +23,44 @@ import math
 
 import numpy as np
 
-from fastmwem.errors import check_choice
+from fastmwem.errors import check_positive
 from fastmwem.queries.base import FloatArray, Queries
 from fastmwem.select.base import Pick
 
-__all__ = ["Hedge", "regret_bound"]
+__all__ = ["Hedge", "fixed_step", "regret_bound"]
 
 
-def regret_bound(step: str, half_range: float, dim: int, rounds: int) -> float:
-    """What the average regret cannot exceed, before the run: `half_range` (`h`) is S/2.
+def fixed_step(half_range: float, dim: int, rounds: int) -> float:
+    """The fixed eta with the least bound: sqrt(2 ln(d)/T)/h, `half_range` (`h`) being S/2."""
+    return math.sqrt(2.0 * math.log(dim) / rounds) / half_range
 
-    >>> regret_bound("fixed", 1.0, 20, 100) == math.sqrt(2 * math.log(20) / 100)
-    True
+
+def regret_bound(eta: float | None, half_range: float, dim: int, rounds: int) -> float:
+    """What the average regret cannot exceed, known before the run; `eta` None is the adaptive step.
+
+    >>> round(regret_bound(fixed_step(1.0, 20, 100), 1.0, 20, 100), 6)
+    0.244775
     """
-    if step == "fixed":
-        return half_range * math.sqrt(2.0 * math.log(dim) / rounds)
-    return half_range * (2.0 * math.sqrt(math.log(dim) / rounds) + 4.0 / rounds)
+    if eta is None:
+        return half_range * (2.0 * math.sqrt(math.log(dim) / rounds) + 4.0 / rounds)
+    return math.log(dim) / (eta * rounds) + eta * half_range**2 / 2.0
 
 
 class Hedge:
     """Minimises the losses s * k_i of the picks (i, s) over the simplex; its state is public.
 
+    `eta` is a fixed step, or None for the adaptive one.
+
     `average` is the mean of x_1 .. x_T, and `regret` what the run fell short of the best fixed x, exactly:
     (1/T) (sum_t <x_t, l_t> - min_j L_Tj).
     """
 
-    def __init__(self, queries: Queries, step: str, half_range: float, rounds: int) -> None:
-        check_choice("step", step, ("adaptive", "fixed"))
+    def __init__(self, queries: Queries, eta: float | None = None) -> None:
         self._queries = queries
-        self._adaptive = step == "adaptive"
+        self._adaptive = eta is None
         self._log_dim = math.log(queries.dim)
         self._gaps = 0.0  # D
-        self._eta = math.inf
-        if not self._adaptive and half_range > 0:
-            self._eta = math.sqrt(2.0 * self._log_dim / rounds) / half_range
+        self._eta = math.inf if eta is None else check_positive("eta", eta)
         self._losses = np.zeros(queries.dim)  # L
         self._x = np.full(queries.dim, 1.0 / queries.dim)
         self._sum = np.zeros(queries.dim)

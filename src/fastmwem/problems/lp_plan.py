@@ -1,0 +1,173 @@
+"""Plans: what a private linear program will cost and promise, said before the private numbers are touched."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from fastmwem.errors import InvalidArgument, check_choice, check_positive, check_whole
+from fastmwem.mw.hedge import fixed_step, regret_bound
+from fastmwem.privacy.budget import Budget
+from fastmwem.problems.lp_bounds import best_rounds, gaussian_tail, kappa, selection_error
+from fastmwem.problems.scalar_problem import ScalarProblem
+
+__all__ = ["CERTIFICATE_SHARE", "SCHEDULES", "ScalarPlan", "plan_scalar_problem"]
+
+SCHEDULES = ("calibrated", "paper")
+METHODS = ("auto", "mw", "gaussian")
+CERTIFICATE_SHARE = 0.1  # of the budget, counted in zCDP, where certificates are bought
+# The adaptive step is usually far below its bound, so that a few more rounds than T* still pay.
+_STRETCH = 2.0
+_MOST_ROUNDS = 100_000
+
+
+@dataclass(frozen=True)
+class ScalarPlan:
+    """A scalar-private run before it starts: everything here is public.
+
+    `alpha` is what `method` promises at 1 - beta if the program is feasible; `mw_alpha` and
+    `gaussian_alpha` compare the two. `uniform_alpha` is what the uniform x keeps to without looking at b:
+    a plan whose `alpha` is no better is not `useful`.
+    """
+
+    method: str
+    rows: int
+    dim: int
+    half_range: float
+    score_range: float
+    rounds: int
+    eta: float | None
+    eps0: float
+    certificates: int
+    noise_multiplier: float
+    beta: float
+    mw_alpha: float
+    gaussian_alpha: float
+    uniform_alpha: float
+    schedule: str
+    accountant: str
+
+    @property
+    def alpha(self) -> float:
+        return self.gaussian_alpha if self.method == "gaussian" else self.mw_alpha
+
+    @property
+    def useful(self) -> bool:
+        return self.alpha < self.uniform_alpha
+
+    @property
+    def verdict(self) -> str:
+        """One sentence for whoever decides whether to spend the budget."""
+        kept = f"with probability {1 - self.beta:g} no row of a feasible program is violated by more than"
+        if self.useful:
+            return f"{self.method}: {kept} {self.alpha:.3g} (uniform x: {self.uniform_alpha:.3g})."
+        return (
+            f"the answer will be no better than uniform x, which violates no row of a feasible program by "
+            f"more than {self.uniform_alpha:.3g} without looking at b, while {self.method} promises "
+            f"{self.alpha:.3g}: lower the sensitivity, or spend a larger epsilon."
+        )
+
+
+def plan_scalar_problem(
+    problem: ScalarProblem,
+    budget: Budget,
+    *,
+    method: str,
+    rounds: int | str,
+    step: str,
+    schedule: str,
+    target: float | None,
+    probes: int,
+    certificates: int,
+    beta: float,
+    accountant: str,
+) -> ScalarPlan:
+    """The plan for `problem`, from its public part: rows, sensitivities, ranges."""
+    check_choice("method", method, METHODS)
+    check_choice("schedule", schedule, SCHEDULES)
+    check_choice("step", step, ("adaptive", "fixed"))
+    rows, dim, half = problem.queries.m, problem.queries.dim, problem.half_range
+    if dim < 2:
+        raise InvalidArgument("A_ub must have at least two columns: with one there is nothing to choose.")
+    paper = schedule == "paper"
+    width = problem.width
+    total = _rounds(problem, budget, rounds, paper, target, width, probes)
+    if half == 0:
+        eta = None
+    elif paper:
+        eta = math.sqrt(math.log(dim) / total) / width
+    else:
+        eta = fixed_step(half, dim, total) if step == "fixed" else None
+    printed = budget.epsilon / math.sqrt(8.0 * total * probes * math.log(1.0 / budget.delta)) if paper else None
+    eps0, noise_multiplier = calibrated(budget, total * probes, certificates, printed, accountant)
+    mw_alpha = regret_bound(eta, half, dim, total) + selection_error(
+        rows, problem.score_range, eps0, total, beta
+    )
+    gaussian_alpha = _gaussian_alpha(problem, budget, beta)
+    if method == "auto":
+        method = "gaussian" if gaussian_alpha < mw_alpha and not paper else "mw"
+    return ScalarPlan(
+        method=method,
+        rows=rows,
+        dim=dim,
+        half_range=half,
+        score_range=problem.score_range,
+        rounds=total,
+        eta=eta,
+        eps0=eps0,
+        certificates=certificates,
+        noise_multiplier=noise_multiplier,
+        beta=beta,
+        mw_alpha=mw_alpha,
+        gaussian_alpha=gaussian_alpha,
+        uniform_alpha=problem.uniform_violation,
+        schedule=schedule,
+        accountant=accountant,
+    )
+
+
+def calibrated(
+    budget: Budget, picks: int, certificates: int, printed: float | None, accountant: str
+) -> tuple[float, float]:
+    """eps0 and the certificates' noise multiplier (infinite without any) that fill the budget.
+
+    `printed` is the eps0 of a formula in the paper, taken instead where the budget truly allows it.
+    """
+    from fastmwem.privacy.calibrate import calibrate_rounds
+
+    share = 1.0 - CERTIFICATE_SHARE if certificates else None
+    bought = calibrate_rounds(budget, picks, accountant=accountant, gaussians=certificates, share=share)
+    eps0 = bought.eps0 if printed is None else min(printed, bought.eps0)
+    return eps0, bought.noise_multiplier
+
+
+def _rounds(
+    problem: ScalarProblem,
+    budget: Budget,
+    rounds: int | str,
+    paper: bool,
+    target: float | None,
+    width: float,
+    probes: int,
+) -> int:
+    if rounds != "auto":
+        return check_whole("rounds", rounds, fix="give a number of rounds or 'auto'")
+    dim = problem.queries.dim
+    if paper:
+        if target is None:
+            raise InvalidArgument("alpha must be given with schedule='paper': its T is 9 rho^2 ln(d)/alpha^2.")
+        return math.ceil(9.0 * width**2 * math.log(dim) / check_positive("alpha", target) ** 2)
+    regret = problem.half_range * math.sqrt(2.0 * math.log(dim))
+    best = best_rounds(regret, problem.queries.m, problem.score_range, kappa(budget) / math.sqrt(probes))
+    return int(min(max(1.0, math.ceil(_STRETCH * best)), _MOST_ROUNDS))
+
+
+def _gaussian_alpha(problem: ScalarProblem, budget: Budget, beta: float) -> float:
+    """Noise w on b, then the z of least violation t against b + w.
+
+    t <= game value + max(-w) and row_i z - b_i <= w_i + t, so the violation is at most the game value plus
+    twice the largest |w_i|. The noise is sized by |b - b'|_2 <= |moves|_2.
+    """
+    private = problem.moves[problem.moves > 0]
+    deviation = float((private**2).sum() ** 0.5) * 2.0 / kappa(budget)
+    return 2.0 * gaussian_tail(len(private), deviation, beta)

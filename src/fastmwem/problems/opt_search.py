@@ -1,0 +1,123 @@
+r"""The optimal value, privately: by bisection over a public grid, or by one noisy logarithm.
+
+**Bisection.** Whether a value is attainable is monotone in the value, so ceil(log2(|grid| + 1)) probes decide
+between the grid's values and "none of them". Each probe is a whole private run with a bought certificate,
+each is charged, and always that many are made: their number must not depend on private rows.
+
+**One logarithm** (scalar-private, every b_i >= b_min > 0). If |b - b'|_inf <= Delta then b' <= b + Delta <= (1 + r) b
+with r = Delta/b_min, so x feasible for b' makes x/(1 + r) feasible for b, and OPT(b) >= OPT(b')/(1 + r);
+by symmetry |ln OPT - ln OPT'| <= ln(1 + r). A private b is first raised to b_min where it is below, which no
+neighbour notices: |max(b, b_min) - max(b', b_min)| <= |b - b'|.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fastmwem.errors import InvalidArgument, check_positive
+from fastmwem.lp.baseline import optimum
+from fastmwem.lp.program import as_matrix, as_vector
+from fastmwem.privacy.randomness import Randomness
+from fastmwem.queries.base import FloatArray
+
+__all__ = ["EstimatedOpt", "bisect", "check_grid", "estimate_opt", "log_opt_sensitivity", "probes_needed"]
+
+# HiGHS solves to 1e-7: two neighbouring optima may each be off by that much (relative to OPT >= 1e-7 scale).
+_SOLVER = 1e-5
+
+
+def probes_needed(grid: Sequence[float] | FloatArray) -> int:
+    """ceil(log2(|grid| + 1)).
+
+    >>> probes_needed([1.0, 2.0, 3.0])
+    2
+    """
+    return math.ceil(math.log2(len(grid) + 1))
+
+
+def check_grid(grid: Any) -> FloatArray:
+    """`grid` as rising finite numbers."""
+    values = as_vector("opt_grid", grid, np.size(grid))
+    if len(values) < 1 or (np.diff(values) <= 0).any():
+        raise InvalidArgument("opt_grid must hold at least one value, in rising order: it is public.")
+    return values
+
+
+def bisect(grid: FloatArray, probe: Callable[[float], bool], maximise: bool) -> float | None:
+    """The best value that `probe` accepts, by always `probes_needed(grid)` probes; None if it accepts none.
+
+    The grid is walked from easy to hard (upwards if `maximise`), its hardest value repeated until there are
+    2^k - 1 entries, so that every path through the bisection has the same length.
+    """
+    ordered = grid if maximise else grid[::-1]
+    count = probes_needed(grid)
+    accepted, refused = -1, 2**count - 1  # positions in the padded grid
+    for _ in range(count):
+        middle = (accepted + refused) // 2
+        if probe(float(ordered[min(middle, len(ordered) - 1)])):
+            accepted = middle
+        else:
+            refused = middle
+    return None if accepted < 0 else float(ordered[min(accepted, len(ordered) - 1)])
+
+
+@dataclass(frozen=True)
+class EstimatedOpt:
+    """A private estimate of OPT; the truth lies in `low` to `high` with probability .95.
+
+    `epsilon` is what it cost: infinite if the randomness was seeded.
+    """
+
+    value: float
+    low: float
+    high: float
+    epsilon: float
+
+
+def log_opt_sensitivity(sensitivity: float, rhs_lower: float) -> float:
+    """ln(1 + Delta/b_min): how far ln OPT may move (see the module), and the solver's own tolerance."""
+    return math.log1p(sensitivity / rhs_lower) + _SOLVER
+
+
+def estimate_opt(
+    A_ub: Any,
+    b_ub: Any,
+    *,
+    c: Any,
+    rhs_lower: float,
+    sensitivity: float,
+    epsilon: float,
+    randomness: Randomness | None = None,
+) -> EstimatedOpt:
+    """OPT of max c.x, A_ub x <= b_ub, x >= 0 with private b_ub >= `rhs_lower` > 0: `epsilon`-DP.
+
+    Laplace noise of scale ln(1 + Delta/b_min)/epsilon on ln OPT. Give `low` as `opt` to
+    `solve_scalar_private` with what is left of the budget: the two epsilons add up.
+
+    >>> estimate_opt([[1.0]], [2.0], c=[1.0], rhs_lower=1, sensitivity=1e-9, epsilon=100).value  # doctest: +ELLIPSIS
+    2.0...
+    """
+    rows = as_matrix("A_ub", A_ub)
+    cost = as_vector("c", c, rows.shape[1])
+    rhs = as_vector("b_ub", b_ub, rows.shape[0])
+    least = check_positive("rhs_lower", rhs_lower, "a public lower bound on every entry of b")
+    moves = log_opt_sensitivity(check_positive("sensitivity", sensitivity), least)
+    if not (cost > 0).any():
+        raise InvalidArgument("c must be above 0 somewhere, or the optimum is 0 whatever b is.")
+    # Public, and whatever b is: x = 0 is feasible, so the program is bounded for all b > 0 or for none.
+    floor = optimum(cost, rows, np.full(len(rhs), least), maximise=True)
+    if floor is None:
+        raise InvalidArgument("A_ub and c leave c.x unbounded: add rows that bound it.")
+    scale = moves / check_positive("epsilon", epsilon)
+    randomness = Randomness.private() if randomness is None else randomness
+    value = optimum(cost, rows, np.maximum(rhs, least), maximise=True)
+    exact = math.log(max(floor if value is None else value, floor))
+    noisy = exact + randomness.generator.laplace(0.0, scale)
+    reach = scale * math.log(20.0)  # P(|Laplace| > scale ln 20) = 1/20
+    spent = float(epsilon) if randomness.is_private else math.inf
+    return EstimatedOpt(math.exp(noisy), math.exp(noisy - reach), math.exp(noisy + reach), spent)

@@ -1,0 +1,424 @@
+r"""Scalar-private linear programs: max c.x subject to A x <= b with b private, A and c public.
+
+Neighbours: |b - b'|_inf <= Delta. **Privacy.** The scores u_i = A_i x - b_i of one round differ between
+neighbours by b'_i - b_i in [-Delta, Delta] for the same public x, so the exponential mechanism with
+R = 2 Delta is eps0-bounded-range (R = Delta if all entries of b move the same way). A pick is answered with the
+public row A_i; x, the average and the regret are functions of the picks and of A, hence post-processing. A
+certificate is max_i (A_i x - b_i) over the private rows, which moves by at most Delta, with Gaussian noise.
+
+**Guarantee.** With probability 1 - beta,
+
+    max_i (A_i xbar - b_i) <= v + regret + (R/eps0)(ln m + Q/T),      v = min_x max_i (A_i x - b_i):
+
+for every t, u_(p_t)(x_t) is at least max_i u_i(x_t) less the selection error (see `lp_bounds`), so by convexity
+max_i u_i(xbar) <= (1/T) sum_t max_i u_i(x_t) <= (1/T) sum_t u_(p_t)(x_t) + selection, and the sum is at most
+min_x (1/T) sum_t u_(p_t)(x) + regret <= v + regret. v <= 0 if the program is feasible. The regret is a function
+of what is released, so the run reports its exact value: a certificate that costs nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fastmwem.errors import InvalidArgument, check_positive, check_probability
+from fastmwem.lp.baseline import least_violation
+from fastmwem.lp.program import LinearProgram
+from fastmwem.mw.hedge import Hedge
+from fastmwem.mw.loop import Picks, Progress, play
+from fastmwem.privacy.budget import Budget, Neighbours
+from fastmwem.privacy.events import gaussian, non_private
+from fastmwem.privacy.ledger import Ledger
+from fastmwem.privacy.randomness import Randomness
+from fastmwem.problems.lp_bounds import gaussian_tail, selection_error
+from fastmwem.problems.lp_plan import ScalarPlan, plan_scalar_problem
+from fastmwem.problems.lp_report import privacy_statement
+from fastmwem.problems.opt_search import bisect, check_grid, probes_needed
+from fastmwem.problems.scalar_problem import ScalarProblem, scalar_problem
+from fastmwem.queries.base import FloatArray
+from fastmwem.results.lp_result import Certificate, LPResult, Probe
+from fastmwem.select import make_selector
+from fastmwem.select.base import ExponentialMechanism
+
+__all__ = ["plan_scalar", "solve_scalar_private"]
+
+_Z95 = 1.959963984540054
+
+
+@dataclass(frozen=True, eq=False)
+class _Answer:
+    """One solve: z, and what is known of it."""
+
+    z: FloatArray
+    regret: float
+    selection: float
+    picks: Picks | None
+    certificate: Certificate | None
+
+
+def plan_scalar(A_ub: Any, *, sensitivity: Any, epsilon: float, delta: float, **options: Any) -> ScalarPlan:
+    """What `solve_scalar_private` will do and promise with the same options, without b.
+
+    Compares the game with Gaussian noise on b (better for few rows), and says whether the answer can be
+    better than uniform x at all.
+
+    >>> plan = plan_scalar(np.eye(4), sensitivity=0.1, epsilon=1, delta=1e-6)
+    >>> plan.method, plan.useful
+    ('gaussian', False)
+    """
+    program, sense = A_ub, options.pop("sense", "max")
+    if not isinstance(program, LinearProgram):
+        blank = {"b_ub": np.zeros(np.shape(A_ub)[0])}
+        if options.get("A_eq") is not None:
+            blank["b_eq"] = np.zeros(np.shape(options["A_eq"])[0])
+        program = _program(A_ub, sense, **{**_split(options), **blank})
+    return _prepare(program, sensitivity, Budget(epsilon, delta), **{k: v for k, v in options.items() if k not in _ARRAYS})[1]
+
+
+def solve_scalar_private(
+    A_ub: Any,
+    b_ub: Any = None,
+    *,
+    sensitivity: Any,
+    epsilon: float,
+    delta: float,
+    c: Any = None,
+    opt: float | None = None,
+    sense: str = "max",
+    A_eq: Any = None,
+    b_eq: Any = None,
+    bounds: Any = (0, None),
+    radius: float | None = None,
+    one_sided: bool = False,
+    neighbours: Neighbours | str = Neighbours.REPLACE_ONE,
+    row_weights: Any = None,
+    opt_grid: Any = None,
+    method: str = "auto",
+    rounds: int | str = "auto",
+    step: str = "adaptive",
+    schedule: str = "calibrated",
+    alpha: float | None = None,
+    certificate: bool = False,
+    beta: float = 0.05,
+    selection: str = "auto",
+    index: Any = None,
+    tail: Any = None,
+    accountant: str = "optimal",
+    randomness: Randomness | None = None,
+    progress: Progress | None = None,
+) -> LPResult:
+    """A x <= b approximately, with `b` private: (epsilon, delta)-DP for |b - b'|_inf <= `sensitivity`.
+
+    The rows are `A_ub` x <= `b_ub` and `A_eq` x = `b_eq` with linprog's `bounds`, or a `LinearProgram` in the
+    place of `A_ub`. x is sought in one of
+
+    * {x >= 0, c.x = opt} if `c` > 0 and `opt` are given (the paper's; either sense);
+    * {x >= 0, sum x <= radius} if `radius` is given, with c.x against `opt` as one more, public row;
+    * the simplex {x >= 0, sum x = 1} otherwise (`c`, if given, again as a row).
+
+    With `c` and no `opt`, OPT is searched for over `opt_grid` (public; by default 31 values that span what
+    c.x can be), every probe charged; a value is accepted if the noisy max violation is at most `alpha`.
+
+    `sensitivity` is Delta, or one for each row of b_ub and then of b_eq, with 0 for a public entry. It is
+    about b as given: `row_weights` (public, a vector; or "equilibrate": each row divided by half its range)
+    multiply violation and sensitivity of a row alike, so rows in different units meet on one scale. `alpha`,
+    `regret` and certificates of the result are then in units of weighted rows.
+    `one_sided`: every neighbour moves all entries of b the same way, which halves the noise.
+    `neighbours` says which change of the data behind b the sensitivity bounds; the report repeats it.
+    `method`: "mw" (the game), "gaussian" (noise on b, then HiGHS), or the one that promises more.
+    `certificate`: buy a noisy max violation with a tenth of the budget.
+    `schedule="paper"`: T = 9 rho^2 ln(d)/alpha^2, eta = sqrt(ln(d)/T)/rho and eps0 = epsilon/sqrt(8 T ln(1/delta)).
+
+    Infinite entries of b, and its shape, are public; everything else about b is protected. No slack, dual
+    or verdict of infeasibility is returned, since each would be a function of b.
+
+    >>> answer = solve_scalar_private(
+    ...     [[1.0, 0.0], [0.0, 1.0]], [0.3, 0.8], sensitivity=1e-6, epsilon=1, delta=1e-6)
+    >>> bool(answer.x[0] < 0.4)
+    True
+    """
+    if isinstance(A_ub, LinearProgram):
+        if any(part is not None for part in (b_ub, c, A_eq, b_eq)):
+            raise InvalidArgument("b_ub, c, A_eq and b_eq must be left out when A_ub is a LinearProgram.")
+        program = A_ub
+    else:
+        program = _program(A_ub, sense, b_ub=b_ub, c=c, A_eq=A_eq, b_eq=b_eq, bounds=bounds)
+    relation = Neighbours.parse(neighbours)
+    budget = Budget(epsilon, delta)
+    problem, plan, grid = _prepare(
+        program,
+        sensitivity,
+        budget,
+        opt=opt,
+        radius=radius,
+        one_sided=one_sided,
+        row_weights=row_weights,
+        opt_grid=opt_grid,
+        method=method,
+        rounds=rounds,
+        step=step,
+        schedule=schedule,
+        alpha=alpha,
+        certificate=certificate,
+        beta=beta,
+        accountant=accountant,
+    )
+    randomness = Randomness.private() if randomness is None else randomness
+    ledger = _ledger(budget, plan, problem)
+    solver = (_NoisyRhs if plan.method == "gaussian" else _Game)(
+        problem, plan, ledger, randomness, (selection, index, tail), progress
+    )
+    if grid is None:
+        found, probes = opt, ()
+        answer = solver.solve(opt)
+    else:
+        found, probes, answer = _search(solver, grid, program.sense == "max", _tolerance(plan, alpha))
+    if not randomness.is_private:
+        ledger.record(non_private())
+    return _result(problem, plan, ledger, randomness, relation, answer, found, probes)
+
+
+_ARRAYS = ("c", "A_eq", "b_eq", "bounds")
+
+
+def _split(options: dict[str, Any]) -> dict[str, Any]:
+    defaults = {"c": None, "A_eq": None, "b_eq": None, "bounds": (0, None)}
+    return {name: options.get(name, default) for name, default in defaults.items()}
+
+
+def _program(A_ub: Any, sense: str, *, b_ub: Any, c: Any, A_eq: Any, b_eq: Any, bounds: Any) -> LinearProgram:
+    return LinearProgram.from_linprog(c, A_ub, b_ub, A_eq, b_eq, bounds, sense=sense)
+
+
+def _prepare(
+    program: LinearProgram,
+    sensitivity: Any,
+    budget: Budget,
+    *,
+    opt: float | None = None,
+    radius: float | None = None,
+    one_sided: bool = False,
+    row_weights: Any = None,
+    opt_grid: Any = None,
+    method: str = "auto",
+    rounds: int | str = "auto",
+    step: str = "adaptive",
+    schedule: str = "calibrated",
+    alpha: float | None = None,
+    certificate: bool = False,
+    beta: float = 0.05,
+    accountant: str = "optimal",
+) -> tuple[ScalarProblem, ScalarPlan, FloatArray | None]:
+    """Check everything, reduce to the simplex, plan; nothing is spent."""
+    search = program.c is not None and opt is None
+    if opt_grid is not None and not search:
+        raise InvalidArgument("opt_grid needs c, and no opt: it is where opt is searched for.")
+    problem = scalar_problem(
+        program,
+        sensitivity,
+        one_sided=bool(one_sided),
+        opt=None if opt is None else float(opt),
+        search=search,
+        radius=radius,
+        row_weights=row_weights,
+    )
+    grid = None
+    if search:
+        grid = _default_grid(problem) if opt_grid is None else check_grid(opt_grid)
+    elif opt is not None:
+        problem = problem.at(float(opt))
+    if alpha is not None:
+        check_positive("alpha", alpha)
+    probes = probes_needed(grid) if grid is not None else 1
+    plan = plan_scalar_problem(
+        problem,
+        budget,
+        method=method,
+        rounds=rounds,
+        step=step,
+        schedule=schedule,
+        target=alpha,
+        probes=probes,
+        certificates=probes if search or certificate else 0,
+        beta=check_probability("beta", beta),
+        accountant=accountant,
+    )
+    return problem, plan, grid
+
+
+def _default_grid(problem: ScalarProblem) -> FloatArray:
+    """31 values from the least to the greatest c.x of the region, ends left out: public."""
+    cost = problem.simplex.rows(problem.form.c[None, :])[0]  # pyright: ignore[reportOptionalSubscript]
+    constant = problem.program.value(problem.form.offset)
+    return constant + np.linspace(cost.min(), cost.max(), 33)[1:-1]
+
+
+def _tolerance(plan: ScalarPlan, alpha: float | None) -> float:
+    return plan.alpha if alpha is None else float(alpha)
+
+
+def _ledger(budget: Budget, plan: ScalarPlan, problem: ScalarProblem) -> Ledger:
+    from fastmwem.privacy.accounting import accountant
+
+    return Ledger(budget, accountant(plan.accountant))
+
+
+class _Game:
+    """Multiplicative weights against the exponential mechanism; one run for each value of OPT tried."""
+
+    def __init__(
+        self,
+        problem: ScalarProblem,
+        plan: ScalarPlan,
+        ledger: Ledger,
+        randomness: Randomness,
+        selection: tuple[str, Any, Any],
+        progress: Progress | None,
+    ) -> None:
+        self.problem, self.plan, self.ledger = problem, plan, ledger
+        self.randomness, self.selection, self.progress = randomness, selection, progress
+
+    def solve(self, opt: float | None) -> _Answer:
+        plan, problem = self.plan, self.problem
+        if opt is not None:
+            problem = problem.at(opt)
+        name, index, tail = self.selection
+        mechanism = ExponentialMechanism(plan.eps0, problem.sensitivity, problem.one_sided)
+        selector = make_selector(
+            name, problem.candidates(), mechanism, self.randomness, index=index, tail=tail
+        )
+        player = Hedge(problem.queries, plan.eta)
+        picks = play(player, selector, plan.rounds, self.ledger, self.progress)
+        lost = selection_error(plan.rows, plan.score_range, plan.eps0, plan.rounds, plan.beta)
+        bought = self._certificate(problem, player.average) if plan.certificates else None
+        return _Answer(player.average, player.regret, lost, picks, bought)
+
+    def _certificate(self, problem: ScalarProblem, z: FloatArray) -> Certificate:
+        """max over private rows of (row z - rhs), noise of `noise_multiplier` times Delta."""
+        event = gaussian(self.plan.noise_multiplier)
+        self.ledger.authorise(event)
+        self.ledger.record(event)
+        deviation = self.plan.noise_multiplier * problem.sensitivity
+        worst = (problem.queries.answers(z) - problem.rhs)[problem.moves > 0].max()
+        value = float(worst + deviation * self.randomness.generator.standard_normal())
+        return Certificate("max violation", value, value - _Z95 * deviation, value + _Z95 * deviation)
+
+
+class _NoisyRhs:
+    """Gaussian noise on b, once; HiGHS on the noisy b as often as wanted, which is post-processing."""
+
+    def __init__(
+        self,
+        problem: ScalarProblem,
+        plan: ScalarPlan,
+        ledger: Ledger,
+        randomness: Randomness,
+        selection: tuple[str, Any, Any],
+        progress: Progress | None,
+    ) -> None:
+        from fastmwem.privacy.calibrate import calibrate_gaussian
+
+        multiplier = calibrate_gaussian(ledger.budget, accountant=plan.accountant).noise_multiplier
+        event = gaussian(multiplier)
+        ledger.authorise(event)
+        ledger.record(event)
+        # |b - b'|_2 <= |moves|_2, since entry i moves by at most moves_i.
+        deviation = multiplier * float(np.sqrt((problem.moves**2).sum()))
+        noise = deviation * randomness.generator.standard_normal(len(problem.rhs))
+        private = problem.moves > 0
+        self.problem, self.plan = problem, plan
+        self.noise = np.where(private, noise, 0.0)
+        self.reach = gaussian_tail(int(private.sum()), deviation, plan.beta)
+
+    def solve(self, opt: float | None) -> _Answer:
+        problem = self.problem if opt is None else self.problem.at(opt)
+        queries: Any = problem.queries
+        noisy = problem.rhs + self.noise
+        z, _ = least_violation(_matrix(queries), noisy)
+        apparent = float((queries.answers(z) - noisy)[problem.moves > 0].max())
+        around = Certificate("max violation", apparent, apparent - self.reach, apparent + self.reach)
+        return _Answer(z, 0.0, 2.0 * self.reach, None, around)
+
+
+def _matrix(queries: Any) -> Any:
+    if hasattr(queries, "matrix"):
+        return queries.matrix
+    from scipy import sparse
+
+    return sparse.csr_array((queries.values, queries.cells, queries.indptr), shape=(queries.m, queries.dim))
+
+
+def _search(
+    solver: _Game | _NoisyRhs, grid: FloatArray, maximise: bool, tolerance: float
+) -> tuple[float | None, tuple[Probe, ...], _Answer]:
+    tried: list[tuple[Probe, _Answer]] = []
+
+    def probe(opt: float) -> bool:
+        answer = solver.solve(opt)
+        seen = answer.certificate
+        assert seen is not None
+        tried.append((Probe(opt, seen, seen.value <= tolerance), answer))
+        return tried[-1][0].accepted
+
+    found = bisect(grid, probe, maximise)
+    # The answer of the best value that was accepted; if none was, of the easiest that was tried.
+    wanted = found if found is not None else tried[-1][0].opt
+    answer = next(a for p, a in reversed(tried) if p.opt == wanted)
+    return found, tuple(p for p, _ in tried), answer
+
+
+def _result(
+    problem: ScalarProblem,
+    plan: ScalarPlan,
+    ledger: Ledger,
+    randomness: Randomness,
+    relation: Neighbours,
+    answer: _Answer,
+    found: float | None,
+    probes: tuple[Probe, ...],
+) -> LPResult:
+    x = problem.x(answer.z)
+    alpha = answer.regret + answer.selection
+    unit = " (in units of weighted rows)" if problem.equilibrated else ""
+    message = (
+        f"With probability {1 - plan.beta:g}, no row is violated by more than {alpha:.4g}{unit} beyond what "
+        "the best x in the region must violate it by, which is 0 if the program is feasible there."
+    )
+    if probes and found is None:
+        message = "No value on opt_grid was accepted; this is the answer for its easiest. " + message
+    return LPResult(
+        x=x,
+        fun=problem.program.value(x),
+        nit=0 if answer.picks is None else plan.rounds * max(1, len(probes)),
+        message=message,
+        alpha=alpha,
+        beta=plan.beta,
+        regret=answer.regret,
+        selection_error=answer.selection,
+        plan=plan,
+        picks=answer.picks,
+        privacy=privacy_statement(
+            ledger,
+            randomness,
+            mechanism="multiplicative weights and the exponential mechanism over rows"
+            if plan.method == "mw"
+            else "Gaussian noise on b, then HiGHS",
+            neighbours=f"{relation.value}: |b - b'|_inf <= sensitivity"
+            + (", all entries the same way" if problem.one_sided else ""),
+            public={
+                "rows": plan.rows,
+                "columns": plan.dim,
+                "rounds": plan.rounds,
+                "eps0": plan.eps0,
+                "sensitivity of a score": problem.sensitivity,
+                "half range": plan.half_range,
+                "schedule": plan.schedule,
+            },
+        ),
+        opt=found,
+        certificate=answer.certificate,
+        probes=probes,
+    )

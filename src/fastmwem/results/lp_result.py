@@ -1,0 +1,70 @@
+"""What a private linear program gives back: shaped like SciPy's `OptimizeResult`, and all of it public."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from fastmwem.mw.loop import Picks
+from fastmwem.queries.base import FloatArray
+
+__all__ = ["Certificate", "LPResult", "Probe"]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A bought look at the private rows: `value` is noisy, `low` to `high` holds the truth at 95 %."""
+
+    kind: str
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One step of a search for OPT: the value tried, what the bought certificate said, and the verdict."""
+
+    opt: float
+    certificate: Certificate
+    accepted: bool
+
+
+@dataclass(frozen=True, eq=False)
+class LPResult:
+    """x and what may be said of it. Attributes as in SciPy: x, fun, nit, status, message, success.
+
+    `success` says that the run ended, not that the program is feasible: whether it is depends on private
+    rows. For the same reason there are no slacks and no duals. `alpha` is the guarantee that `message`
+    spells out, with probability 1 - `beta`; `regret` and `selection_error` are its two parts.
+    """
+
+    x: FloatArray
+    fun: float
+    nit: int
+    message: str
+    alpha: float
+    beta: float
+    regret: float
+    selection_error: float
+    plan: Any
+    picks: Picks | None
+    privacy: dict[str, Any]
+    opt: float | None = None
+    certificate: Certificate | None = None
+    probes: tuple[Probe, ...] = field(default=())
+    status: int = 0
+    success: bool = True
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.keys():
+            raise KeyError(name)
+        return getattr(self, name)
+
+    def keys(self) -> list[str]:
+        """The names of the fields, as `OptimizeResult` has them."""
+        return [f.name for f in fields(self)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
