@@ -30,7 +30,7 @@ from fastmwem.lp.program import LinearProgram
 from fastmwem.mw.hedge import Hedge
 from fastmwem.mw.loop import Picks, Progress, play
 from fastmwem.privacy.budget import Budget, Neighbours
-from fastmwem.privacy.events import gaussian, non_private
+from fastmwem.privacy.events import gaussian
 from fastmwem.privacy.ledger import Ledger
 from fastmwem.privacy.randomness import Randomness
 from fastmwem.problems.lp_bounds import gaussian_tail, selection_error
@@ -75,7 +75,8 @@ def plan_scalar(A_ub: Any, *, sensitivity: Any, epsilon: float, delta: float, **
         if options.get("A_eq") is not None:
             blank["b_eq"] = np.zeros(np.shape(options["A_eq"])[0])
         program = _program(A_ub, sense, **{**_split(options), **blank})
-    return _prepare(program, sensitivity, Budget(epsilon, delta), **{k: v for k, v in options.items() if k not in _ARRAYS})[1]
+    rest = {name: value for name, value in options.items() if name not in _ARRAYS}
+    return _prepare(program, sensitivity, Budget(epsilon, delta), **rest)[1]
 
 
 def solve_scalar_private(
@@ -148,6 +149,8 @@ def solve_scalar_private(
         program = _program(A_ub, sense, b_ub=b_ub, c=c, A_eq=A_eq, b_eq=b_eq, bounds=bounds)
     relation = Neighbours.parse(neighbours)
     budget = Budget(epsilon, delta)
+    from fastmwem.privacy.accounting import accountant as make_accountant
+
     problem, plan, grid = _prepare(
         program,
         sensitivity,
@@ -167,7 +170,7 @@ def solve_scalar_private(
         accountant=accountant,
     )
     randomness = Randomness.private() if randomness is None else randomness
-    ledger = _ledger(budget, plan, problem)
+    ledger = Ledger.for_run(budget, make_accountant(plan.accountant), randomness)
     solver = (_NoisyRhs if plan.method == "gaussian" else _Game)(
         problem, plan, ledger, randomness, (selection, index, tail), progress
     )
@@ -176,8 +179,6 @@ def solve_scalar_private(
         answer = solver.solve(opt)
     else:
         found, probes, answer = _search(solver, grid, program.sense == "max", _tolerance(plan, alpha))
-    if not randomness.is_private:
-        ledger.record(non_private())
     return _result(problem, plan, ledger, randomness, relation, answer, found, probes)
 
 
@@ -258,12 +259,6 @@ def _default_grid(problem: ScalarProblem) -> FloatArray:
 
 def _tolerance(plan: ScalarPlan, alpha: float | None) -> float:
     return plan.alpha if alpha is None else float(alpha)
-
-
-def _ledger(budget: Budget, plan: ScalarPlan, problem: ScalarProblem) -> Ledger:
-    from fastmwem.privacy.accounting import accountant
-
-    return Ledger(budget, accountant(plan.accountant))
 
 
 class _Game:

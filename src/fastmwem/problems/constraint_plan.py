@@ -1,0 +1,221 @@
+"""The plan of a constraint-private run, from public numbers alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from fastmwem.errors import InvalidArgument, check_choice, check_positive, check_whole
+from fastmwem.lp.program import as_vector
+from fastmwem.mw.dense_weights import dense_regret_bound, dense_step
+from fastmwem.mw.schedule import paper_epsilon
+from fastmwem.privacy.budget import Budget, Unit
+from fastmwem.problems.lp_bounds import best_rounds, kappa, selection_error
+from fastmwem.problems.lp_plan import SCHEDULES, calibrated
+from fastmwem.queries.base import FloatArray
+
+__all__ = ["ConstraintPlan", "PublicProgram", "make_constraint_plan"]
+
+_MOST_ROUNDS = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class PublicProgram:
+    """What is public of a constraint-private program: everything but its rows, and bounds on those.
+
+    Packing: max c.x, A_i x <= b_i; covering: min c.x, A_i x >= b_i; x >= 0, 0 <= A_ij <= `upper`_j (`U`) and
+    b_lo <= b_i <= b_hi for each person i. `s` rows may be violated, `rows` (n_bar) is at least their number.
+    """
+
+    c: FloatArray
+    upper: FloatArray
+    rhs: tuple[float, float]
+    sense: str
+    s: float
+    rows: int
+    unit: Unit
+
+    @classmethod
+    def checked(
+        cls, c: Any, coef_bounds: Any, rhs_bounds: Any, sense: str, max_violated: Any, rows: Any, unit: Unit
+    ) -> PublicProgram:
+        """The same from what a user writes, or an error that names the argument."""
+        cost = as_vector("c", c, np.size(c))
+        if len(cost) < 2 or not (cost > 0).all():
+            raise InvalidArgument("c must have at least two entries, all above 0: c.x = opt bounds x through them.")
+        upper = np.asarray(coef_bounds, dtype=object)
+        if upper.ndim and len(upper) == 2 and (len(cost) != 2 or isinstance(coef_bounds, tuple)):
+            if not np.all(np.asarray(upper[0], np.float64) == 0):
+                raise InvalidArgument(
+                    "coef_bounds must start at 0: packing and covering programs have no signed coefficients."
+                )
+            upper = upper[1]
+        upper = as_vector("coef_bounds", np.asarray(upper, np.float64), len(cost))
+        if (upper < 0).any() or not (upper > 0).any():
+            raise InvalidArgument("coef_bounds must be the largest coefficients, none below 0 and some above.")
+        low, high = as_vector("rhs_bounds", rhs_bounds, 2)
+        if low > high:
+            raise InvalidArgument("rhs_bounds must be (low, high) with low <= high.")
+        count = check_whole("n_rows_public", rows, fix="a public number that the rows will not exceed")
+        s = check_positive("max_violated", max_violated)
+        if s < 1:
+            raise InvalidArgument("max_violated must be at least 1: with less, one row would decide everything.")
+        if s >= count:
+            raise InvalidArgument(
+                "max_violated must be below n_rows_public: if every row may be violated, nothing is asked."
+            )
+        check_choice("sense", sense, ("packing", "covering"))
+        return cls(cost, upper, (float(low), float(high)), sense, s, count, unit)
+
+    @property
+    def dim(self) -> int:
+        return len(self.c)
+
+    @cached_property
+    def density(self) -> float:
+        """n_bar / s."""
+        return self.rows / self.s
+
+    def reach(self, opt: float) -> float:
+        """W = OPT max_j U_j/c_j, the most that A_i x can be for x in {x >= 0, c.x = OPT}."""
+        return opt * float((self.upper / self.c).max())
+
+    def violation_range(self, opt: float) -> float:
+        """R_w = W + b_hi - b_lo, the range of a row's violation."""
+        return self.reach(opt) + self.rhs[1] - self.rhs[0]
+
+    def sensitivity(self, opt: float) -> float:
+        """How far the score of a column moves when a person's rows change: W min(k/s, 1), k rows a person.
+
+        One row, added, removed or replaced: let the masses of the odd row be p and p', both in [0, 1/s],
+        p >= p' say. The common rows then gain p - p' in all, each of them some (see `dense_projection`), so
+        with entries in [0, W] the score changes by at most max(p W, p' W + (p - p') W) = p W <= W/s. k rows, one
+        after the other: k W/s; and never more than W, as y is a distribution.
+        """
+        return self.reach(opt) * min(self.unit.rows_per_person / self.s, 1.0)
+
+    def trivial_alpha(self, opt: float) -> float:
+        """What the uniform x, x_j = OPT/(d c_j), keeps to without looking at any row."""
+        if self.sense == "covering":
+            return self.rhs[1]
+        return opt * float((self.upper / self.c).mean()) - self.rhs[0]
+
+
+@dataclass(frozen=True)
+class ConstraintPlan:
+    """A constraint-private run before it starts: everything here is public.
+
+    `alpha` bounds, with probability 1 - `beta` and if the program is feasible at `opt`, the mean of the s
+    largest violations; fewer than s rows are then violated by more.
+    """
+
+    opt: float
+    rounds: int
+    eta: float
+    eps0: float
+    sensitivity: float
+    certificates: int
+    noise_multiplier: float
+    regret: float
+    selection: float
+    uniform_alpha: float
+    beta: float
+    schedule: str
+    accountant: str
+
+    @property
+    def alpha(self) -> float:
+        return self.regret + self.selection
+
+    @property
+    def method(self) -> str:
+        return "mw"
+
+    @property
+    def useful(self) -> bool:
+        return self.alpha < self.uniform_alpha
+
+    @property
+    def verdict(self) -> str:
+        """One sentence for whoever decides whether to spend the budget."""
+        if self.useful:
+            return (
+                f"mw: with probability {1 - self.beta:g} the mean of the largest violations is at most "
+                f"{self.alpha:.3g} (any x: {self.uniform_alpha:.3g})."
+            )
+        return (
+            f"the promise of {self.alpha:.3g} is no better than the {self.uniform_alpha:.3g} that uniform x "
+            "keeps without looking: allow more violated rows, or spend a larger epsilon. The answer may be "
+            "better than the promise."
+        )
+
+
+def make_constraint_plan(
+    public: PublicProgram,
+    opt: float,
+    budget: Budget,
+    *,
+    widest: float,
+    rounds: int | str,
+    schedule: str,
+    target: float | None,
+    probes: int,
+    certificates: int,
+    beta: float,
+    accountant: str,
+) -> ConstraintPlan:
+    """The plan for one value of OPT; T and eps0 are those of the `widest` value that will be tried."""
+    paper = check_choice("schedule", schedule, SCHEDULES) == "paper"
+    total = _rounds(public, widest, budget, rounds, paper, target, probes)
+    width = max(public.reach(opt) - public.rhs[0], public.rhs[1])
+    sensitivity, gain_range = public.sensitivity(opt), public.violation_range(opt)
+    printed = None
+    if paper:  # eta on losses (b - A x)/(2 rho); sensitivity 3 OPT/(c_min s), never below the true one
+        eta = math.sqrt(math.log(public.rows) / total) / (2.0 * width)
+        sensitivity = max(sensitivity, 3.0 * opt / (float(public.c.min()) * public.s))
+        printed = paper_epsilon(budget.epsilon, budget.delta, total * probes)
+    else:
+        eta = dense_step(gain_range, public.density, total)
+    eps0, noise_multiplier = calibrated(budget, total * probes, certificates, printed, accountant)
+    return ConstraintPlan(
+        opt=opt,
+        rounds=total,
+        eta=eta,
+        eps0=eps0,
+        sensitivity=sensitivity,
+        certificates=certificates,
+        noise_multiplier=noise_multiplier,
+        regret=dense_regret_bound(eta, gain_range, public.density, total),
+        selection=selection_error(public.dim, 2.0 * sensitivity, eps0, total, beta),
+        uniform_alpha=public.trivial_alpha(opt),
+        beta=beta,
+        schedule=schedule,
+        accountant=accountant,
+    )
+
+
+def _rounds(
+    public: PublicProgram,
+    opt: float,
+    budget: Budget,
+    rounds: int | str,
+    paper: bool,
+    target: float | None,
+    probes: int,
+) -> int:
+    if rounds != "auto":
+        return check_whole("rounds", rounds, fix="give a number of rounds or 'auto'")
+    if paper:
+        if target is None:
+            raise InvalidArgument("alpha must be given with schedule='paper': its T is 36 rho^2 ln(n)/alpha^2.")
+        width = max(public.reach(opt) - public.rhs[0], public.rhs[1])
+        return math.ceil(36.0 * width**2 * math.log(public.rows) / check_positive("alpha", target) ** 2)
+    # T*: more rounds only buy noise here, as the losses' step cannot be tuned in sight of private losses.
+    regret = public.violation_range(opt) * math.sqrt(math.log(public.density) / 2.0)
+    noise = 2.0 * public.sensitivity(opt)
+    best = best_rounds(regret, public.dim, noise, kappa(budget) / math.sqrt(probes))
+    return int(min(max(1.0, round(best)), _MOST_ROUNDS))
