@@ -21,6 +21,13 @@ _PUBLIC = {
     "Assumed": "index.tail",
     "PerfectExcept": "index.tail",
     "check_index": "index.base",
+    "LinearProgram": "lp.program",
+    "violations": "lp.violations",
+    "solve_scalar_private": "problems.scalar_lp",
+    "plan_scalar": "problems.scalar_lp",
+    "solve_constraint_private": "problems.constraint_lp",
+    "plan_constraint": "problems.constraint_lp",
+    "estimate_opt": "problems.opt_search",
 }
 
 __all__ = ["__version__", *_PUBLIC]  # pyright: ignore[reportUnsupportedDunderAll]

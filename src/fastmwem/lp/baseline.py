@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from fastmwem.errors import FastmwemError
+from fastmwem.lp.program import Matrix
 from fastmwem.queries.base import FloatArray
-
-if TYPE_CHECKING:
-    from fastmwem.lp.program import Matrix
 
 __all__ = ["least_violation", "optimum"]
 

@@ -8,15 +8,13 @@ that such a row exists. So nothing here looks at a value and raises.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from fastmwem.errors import InvalidArgument
+from fastmwem.lp.program import Matrix
 from fastmwem.queries.base import FloatArray
-
-if TYPE_CHECKING:
-    from fastmwem.lp.program import Matrix
 
 __all__ = ["PeopleRows", "clipped_rows"]
 
@@ -46,7 +44,7 @@ def clipped_rows(A: Any, b: Any, upper: FloatArray, rhs: tuple[float, float], se
     if hasattr(A, "tocsr"):
         from scipy.sparse import csr_array
 
-        rows = csr_array(A, dtype=np.float64, copy=True)
+        rows: Matrix = csr_array(A, dtype=np.float64, copy=True)
         rows.sum_duplicates()
         rows.data = _clip(rows.data, 0.0, upper[rows.indices], 0.0)
     else:

@@ -9,19 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from fastmwem.errors import InvalidArgument, check_choice
 from fastmwem.queries.base import FloatArray
 
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+__all__ = ["LinearProgram", "Matrix", "as_matrix", "as_vector"]
 
-    Matrix = FloatArray | csr_array
-
-__all__ = ["LinearProgram", "as_matrix", "as_vector"]
+Matrix: TypeAlias = Any  # a float64 array or a scipy.sparse.csr_array; SciPy has no type for "either"
 
 SENSES = ("min", "max")
 
@@ -31,7 +28,7 @@ def as_matrix(name: str, value: Any, columns: int | None = None) -> Matrix:
     if hasattr(value, "tocsr"):
         from scipy.sparse import csr_array
 
-        matrix = csr_array(value, dtype=np.float64)
+        matrix: Matrix = csr_array(value, dtype=np.float64)
         stored = matrix.data
     else:
         try:

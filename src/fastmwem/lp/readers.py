@@ -37,7 +37,9 @@ def read_highs(highs: Any) -> LinearProgram:
     a = lp.a_matrix_
     arrays = np.array(a.value_), np.array(a.index_), np.array(a.start_)
     columnwise = a.format_ == highspy.MatrixFormat.kColwise
-    rows = (sparse.csc_array if columnwise else sparse.csr_array)(arrays, shape=(lp.num_row_, lp.num_col_)).tocsr()
+    rows = (sparse.csc_array if columnwise else sparse.csr_array)(
+        arrays, shape=(lp.num_row_, lp.num_col_)
+    ).tocsr()
     low, high = np.array(lp.row_lower_), np.array(lp.row_upper_)
     equal, below, above = low == high, (low != high) & (high < np.inf), (low != high) & (low > -np.inf)
     maximise = lp.sense_ == highspy.ObjSense.kMaximize
@@ -65,7 +67,7 @@ def read_cvxpy(problem: Any) -> LinearProgram:
 
     data, chain, _ = problem.get_problem_data(cvxpy.SCS)
     cones = data["dims"]
-    if cones.soc or cones.psd or cones.exp or cones.p3d or "P" in data and data["P"] is not None:
+    if cones.soc or cones.psd or cones.exp or cones.p3d or ("P" in data and data["P"] is not None):
         raise InvalidArgument("problem must be a linear program: it has a quadratic or conic part.")
     rows, rhs, equal = data["A"].tocsr(), np.asarray(data["b"]), cones.zero
     del chain

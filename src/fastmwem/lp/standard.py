@@ -7,16 +7,12 @@ simplex. The right-hand side only ever has a public vector taken from it, so it 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fastmwem.errors import InvalidArgument
-from fastmwem.lp.program import LinearProgram
+from fastmwem.lp.program import LinearProgram, Matrix
 from fastmwem.queries.base import FloatArray
-
-if TYPE_CHECKING:
-    from fastmwem.lp.program import Matrix
 
 __all__ = ["Simplex", "StandardForm", "standard_form"]
 
@@ -135,7 +131,7 @@ class Simplex:
     def rows(self, A: Matrix) -> Matrix:
         """A' with A' z = A x'."""
         if not (self.scale == 1).all():
-            A = A.multiply(self.scale).tocsr() if hasattr(A, "tocsr") else A * self.scale  # pyright: ignore
+            A = A.multiply(self.scale).tocsr() if hasattr(A, "tocsr") else A * self.scale
         if not self.slack:
             return A
         if hasattr(A, "tocsr"):

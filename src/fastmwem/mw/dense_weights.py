@@ -5,17 +5,20 @@ log-weight is a function of its own row and of the picks, and nothing else: this
 `dense_projection` bound the influence of a row. (The paper projects the state.)
 
 **Regret.** y_t is the maximiser of <sum of gains so far, y> - KL(y || uniform)/eta over the 1/s-dense
-distributions: follow the regularised leader. KL is 1-strongly convex in the 1-norm and at most ln(m/s) on them
-(y_i m <= m/s), and gains of range S can be shifted to |gain| <= S/2, so for every 1/s-dense y
+distributions: follow the regularised leader. KL is 1-strongly convex in the 1-norm and at most L = ln(m/s) on
+them (y_i m <= m/s), and gains of range S can be shifted to |gain| <= S/2, so for every 1/s-dense y
 
-    sum_t <gain_t, y> - <gain_t, y_t>  <=  ln(m/s)/eta + eta T S^2/8,
+    sum_t <gain_t, y>  <=  sum_t <gain_t, y_t> + L/eta + eta T S^2/8.                        (any gains)
 
-at best S sqrt(T ln(m/s)/2), with eta = sqrt(8 ln(m/s)/T)/S.
+What is between y_t and the next optimum is at most (1/eta) ln sum_i y_ti e^(eta gain_i), by the Pythagorean
+inequality of Bregman projections. With u = eta S and e^z <= 1 + (e^u - 1) z/u on [0, u] that is a factor,
+which is worth more where gains are seldom near S:
+
+    gains in [0, S]:   sum_t <gain_t, y>  <=  (e^u - 1)/u sum_t <gain_t, y_t> + S L/u;
+    gains in [-S, 0]:  sum_t <gain_t, y>  <=  (1 - e^-u)/u sum_t <gain_t, y_t> + S L/u.      (one sign)
 """
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 
@@ -23,21 +26,7 @@ from fastmwem.mw.projection import dense_projection
 from fastmwem.queries.base import FloatArray, Queries
 from fastmwem.select.base import Pick
 
-__all__ = ["DenseWeights", "dense_regret_bound", "dense_step"]
-
-
-def dense_step(gain_range: float, density: float, rounds: int) -> float:
-    """The eta with the least regret bound; `density` is m/s."""
-    return math.sqrt(8.0 * math.log(density) / rounds) / gain_range
-
-
-def dense_regret_bound(eta: float, gain_range: float, density: float, rounds: int) -> float:
-    """ln(m/s)/(eta T) + eta S^2/8: what the average regret cannot exceed.
-
-    >>> round(dense_regret_bound(dense_step(1.0, 10.0, 100), 1.0, 10.0, 100), 6)
-    0.107298
-    """
-    return math.log(density) / (eta * rounds) + eta * gain_range**2 / 8.0
+__all__ = ["DenseWeights"]
 
 
 class DenseWeights:
@@ -47,9 +36,7 @@ class DenseWeights:
     that no pick changes. Only `counts`, how often each column was picked, may leave a run.
     """
 
-    def __init__(
-        self, columns: Queries, gains: FloatArray, s: float, eta: float, scale: float = 1.0
-    ) -> None:
+    def __init__(self, columns: Queries, gains: FloatArray, s: float, eta: float, scale: float = 1.0) -> None:
         self._columns = columns
         self._gains = eta * gains
         self._s = s

@@ -1,20 +1,22 @@
 r"""Constraint-private linear programs: every row (A_i, b_i) is a person; c, bounds, s and T are public.
 
-Neighbours: one person's rows are added, removed or replaced. **Privacy.** Given the picks so far, every
+Neighbours: one person's rows are added, removed or replaced. **Privacy.** Given the picks so far, each
 log-weight is a function of its own row, so two neighbours hold measures that agree on common rows, and the
-score of column j, -<y, A_:j> OPT/c_j (packing; covering: +), moves by at most W/s (`PublicProgram.sensitivity`).
-A pick is a column: x_t = (OPT/c_j) e_j is a function of it. Where there are fewer than s rows, public rows that
-no x violates fill up to ceil(s); a neighbour then replaces one of them, which the same bound covers.
+score of column j, -<y, A_:j> OPT/c_j (packing; covering: +), moves by at most W/s
+(`PublicProgram.sensitivity`). A pick is a column: x_t = (OPT/c_j) e_j is a function of it. Where there are
+fewer than s rows, public rows that no x violates fill up to ceil(s); a neighbour then replaces one of
+them, which the same bound covers.
 
 **Guarantee.** Let CVaR_s(x) be the largest mean violation over 1/s-dense distributions of rows (the mean of
 the s largest violations). With probability 1 - beta,
 
-    CVaR_s(xbar) <= min over {c.x = OPT, x >= 0} of CVaR_s(x) + regret + (2W/(s eps0)) (ln d + Q/T) :
+    CVaR_s(xbar) <= min over {c.x = OPT, x >= 0} of CVaR_s(x) + R_w (ln(n_bar/s)/(uT) + u/8) + selection,
 
-for every 1/s-dense y, <y, viol(xbar)> = (1/T) sum_t <y, viol(x_t)> <= (1/T) sum_t <y_t, viol(x_t)> + regret
-(`dense_weights`), and x_t is the best response to y_t up to the selection error (`lp_bounds`). If some x with
-c.x = OPT violates nothing, fewer than s rows are violated by more than the right-hand side: s of them would
-have a larger mean.
+with eta = u/R_w and selection = (2W/(s eps0)) (ln d + Q/T): for every 1/s-dense y,
+<y, viol(xbar)> = (1/T) sum_t <y, viol(x_t)> <= (1/T) sum_t <y_t, viol(x_t)> + regret (`dense_weights`),
+and x_t is the best response to y_t up to the selection error (`lp_bounds`). `PublicProgram.promise` holds
+a second bound for feasible programs. If some x with c.x = OPT violates nothing, fewer than s rows are
+violated by more than the right-hand side: s of them would have a larger mean.
 """
 
 from __future__ import annotations
@@ -27,11 +29,13 @@ import numpy as np
 
 from fastmwem.errors import InvalidArgument, check_positive, check_probability
 from fastmwem.lp.people import PeopleRows, clipped_rows
+from fastmwem.lp.program import Matrix
 from fastmwem.mw.dense_weights import DenseWeights
 from fastmwem.mw.loop import Picks, Progress, play
 from fastmwem.privacy.budget import Budget, Neighbours, Unit
 from fastmwem.privacy.events import gaussian
 from fastmwem.privacy.ledger import Ledger
+from fastmwem.privacy.noise import add_gaussian
 from fastmwem.privacy.randomness import Randomness
 from fastmwem.problems.constraint_plan import ConstraintPlan, PublicProgram, make_constraint_plan
 from fastmwem.problems.lp_report import privacy_statement
@@ -137,11 +141,12 @@ def solve_constraint_private(
     private value raises. Choose the bounds without looking at the rows: a bound read off them is a release
     of its own, and no check here could warn of it without telling what it saw.
 
-    Without `opt`, it is searched for over the public `opt_grid`: every probe is a run with a noisy count (of
-    the rows violated by more than `alpha`) bought from the same budget, and is accepted if fewer than half of
-    `max_violated` rows are. `alpha` is by default what the plan promises. `certificate` buys that count for
-    a given `opt` too.
-    `schedule="paper"`: the constants as printed (T = 36 rho^2 ln(n)/alpha^2, sensitivity 3 OPT/(c_min s), ...).
+    Without `opt`, it is searched for over the public `opt_grid`: every probe is a run with a noisy count
+    (of the rows violated by more than `alpha`) bought from the same budget, and is accepted if fewer than
+    half of `max_violated` rows are. `alpha` is by default what the plan promises. `certificate` buys that
+    count for a given `opt` too.
+    `schedule="paper"`: the constants as printed (T = 36 rho^2 ln(n)/alpha^2, sensitivity 3 OPT/(c_min s),
+    ...).
 
     Sparse rows (SciPy) are never densified. Only picks, every x, their average and T are released.
 
@@ -208,7 +213,8 @@ def _columns(public: PublicProgram, people: PeopleRows) -> Queries:
         from scipy import sparse
 
         rows = sparse.vstack([people.A, sparse.csr_array((missing, public.dim))], format="csr")
-        return as_queries((rows @ sparse.diags_array(scale)).T.tocsr())
+        columns: Matrix = rows @ sparse.diags_array(scale)
+        return as_queries(columns.T.tocsr())
     rows = np.vstack([people.A, np.zeros((missing, public.dim))]) if missing else people.A
     return as_queries(np.ascontiguousarray((rows * scale).T))
 
@@ -250,7 +256,7 @@ class _Game:
         return _Answer(x, plan, picks, self._count(x, plan) if plan.certificates else None)
 
     def _gains(self, opt: float) -> FloatArray:
-        """The part of each row's violation that is not A_i x; empty rows have the least violation there is."""
+        """Each row's violation but for A_i x; empty rows have the least violation there is."""
         public, b = self.public, self.people.b
         missing = self.columns.dim - len(b)
         if public.sense == "covering":
@@ -266,14 +272,17 @@ class _Game:
         gap = self.people.A @ x - self.people.b
         count = int(((gap if self.public.sense == "packing" else -gap) > alpha).sum())
         deviation = plan.noise_multiplier * self.public.unit.rows_per_person
-        value = count + deviation * float(self.randomness.generator.standard_normal())
+        value = float(add_gaussian(count, deviation, self.randomness))
         return Certificate(
-            f"rows violated by more than {alpha:.4g}", value, value - _Z95 * deviation, value + _Z95 * deviation
+            f"rows violated by more than {alpha:.4g}",
+            value,
+            value - _Z95 * deviation,
+            value + _Z95 * deviation,
         )
 
 
 def _search(game: _Game, grid: FloatArray) -> tuple[float | None, tuple[Probe, ...], _Answer]:
-    """Bisection over `grid`; a value is accepted if its noisy count is below half of the rows that may fail."""
+    """Bisection over `grid`; a value is accepted if its noisy count is below half of `max_violated`."""
     tried: list[tuple[Probe, _Answer]] = []
 
     def probe(opt: float) -> bool:
@@ -295,7 +304,8 @@ def _result(
     public, plan = game.public, answer.plan
     message = (
         f"With probability {1 - plan.beta:g}, fewer than {public.s:g} rows are violated by more than "
-        f"{plan.alpha:.4g} if some x with c.x = {plan.opt:.6g} violates none; rows were clipped to the public bounds."
+        f"{plan.alpha:.4g} if some x with c.x = {plan.opt:.6g} violates none; rows were clipped to the "
+        "public bounds."
     )
     if probes and found is None:
         message = "No value on opt_grid was accepted; this is the answer for its easiest. " + message
@@ -306,7 +316,7 @@ def _result(
         message=message,
         alpha=plan.alpha,
         beta=plan.beta,
-        regret=plan.regret,
+        regret=None,
         selection_error=plan.selection,
         plan=plan,
         picks=answer.picks,

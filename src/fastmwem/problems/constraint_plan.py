@@ -11,7 +11,6 @@ import numpy as np
 
 from fastmwem.errors import InvalidArgument, check_choice, check_positive, check_whole
 from fastmwem.lp.program import as_vector
-from fastmwem.mw.dense_weights import dense_regret_bound, dense_step
 from fastmwem.mw.schedule import paper_epsilon
 from fastmwem.privacy.budget import Budget, Unit
 from fastmwem.problems.lp_bounds import best_rounds, kappa, selection_error
@@ -21,6 +20,7 @@ from fastmwem.queries.base import FloatArray
 __all__ = ["ConstraintPlan", "PublicProgram", "make_constraint_plan"]
 
 _MOST_ROUNDS = 100_000
+_LARGEST_STEP = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,9 @@ class PublicProgram:
         """The same from what a user writes, or an error that names the argument."""
         cost = as_vector("c", c, np.size(c))
         if len(cost) < 2 or not (cost > 0).all():
-            raise InvalidArgument("c must have at least two entries, all above 0: c.x = opt bounds x through them.")
+            raise InvalidArgument(
+                "c must have at least two entries, all above 0: c.x = opt bounds x through them."
+            )
         upper = np.asarray(coef_bounds, dtype=object)
         if upper.ndim and len(upper) == 2 and (len(cost) != 2 or isinstance(coef_bounds, tuple)):
             if not np.all(np.asarray(upper[0], np.float64) == 0):
@@ -56,14 +58,18 @@ class PublicProgram:
             upper = upper[1]
         upper = as_vector("coef_bounds", np.asarray(upper, np.float64), len(cost))
         if (upper < 0).any() or not (upper > 0).any():
-            raise InvalidArgument("coef_bounds must be the largest coefficients, none below 0 and some above.")
+            raise InvalidArgument(
+                "coef_bounds must be the largest coefficients, none below 0 and some above."
+            )
         low, high = as_vector("rhs_bounds", rhs_bounds, 2)
         if low > high:
             raise InvalidArgument("rhs_bounds must be (low, high) with low <= high.")
         count = check_whole("n_rows_public", rows, fix="a public number that the rows will not exceed")
         s = check_positive("max_violated", max_violated)
         if s < 1:
-            raise InvalidArgument("max_violated must be at least 1: with less, one row would decide everything.")
+            raise InvalidArgument(
+                "max_violated must be at least 1: with less, one row would decide everything."
+            )
         if s >= count:
             raise InvalidArgument(
                 "max_violated must be below n_rows_public: if every row may be violated, nothing is asked."
@@ -93,10 +99,30 @@ class PublicProgram:
 
         One row, added, removed or replaced: let the masses of the odd row be p and p', both in [0, 1/s],
         p >= p' say. The common rows then gain p - p' in all, each of them some (see `dense_projection`), so
-        with entries in [0, W] the score changes by at most max(p W, p' W + (p - p') W) = p W <= W/s. k rows, one
-        after the other: k W/s; and never more than W, as y is a distribution.
+        with entries in [0, W] the score changes by at most max(p W, p' W + (p - p') W) = p W <= W/s. k
+        rows, one after the other: k W/s; and never more than W, as y is a distribution.
         """
         return self.reach(opt) * min(self.unit.rows_per_person / self.s, 1.0)
+
+    def promise(self, opt: float, u: float, rounds: int, selection: float) -> float:
+        """The bound on CVaR_s of a feasible program for eta = u / R_w: the least of two (`dense_weights`).
+
+        A round's best response has mean violation at most `selection`. Any gains: the violation itself,
+        selection + R_w (L/(uT) + u/8). One sign: violation - b_hi <= 0 for covering, violation + b_hi >= 0
+        for packing, both of range R_w, whose mean under y_t is at most selection -+ b_hi.
+        """
+        spread, high = self.violation_range(opt), self.rhs[1]
+        start = math.log(self.density) / (u * rounds)
+        either = selection + spread * (start + u / 8.0)
+        if self.sense == "covering":
+            return min(either, high + -math.expm1(-u) / u * (selection - high) + spread * start)
+        return min(either, math.expm1(u) / u * (selection + high) - high + spread * start)
+
+    def best_step(self, opt: float, rounds: int, selection: float) -> float:
+        """eta with the least promise; u = eta R_w stays below 2, where a promise still means something."""
+        candidates = np.geomspace(1e-3, _LARGEST_STEP, 400)
+        best = min(candidates, key=lambda u: self.promise(opt, float(u), rounds, selection))
+        return float(best) / self.violation_range(opt)
 
     def trivial_alpha(self, opt: float) -> float:
         """What the uniform x, x_j = OPT/(d c_j), keeps to without looking at any row."""
@@ -120,16 +146,12 @@ class ConstraintPlan:
     sensitivity: float
     certificates: int
     noise_multiplier: float
-    regret: float
+    alpha: float
     selection: float
     uniform_alpha: float
     beta: float
     schedule: str
     accountant: str
-
-    @property
-    def alpha(self) -> float:
-        return self.regret + self.selection
 
     @property
     def method(self) -> str:
@@ -172,15 +194,17 @@ def make_constraint_plan(
     paper = check_choice("schedule", schedule, SCHEDULES) == "paper"
     total = _rounds(public, widest, budget, rounds, paper, target, probes)
     width = max(public.reach(opt) - public.rhs[0], public.rhs[1])
-    sensitivity, gain_range = public.sensitivity(opt), public.violation_range(opt)
+    sensitivity = public.sensitivity(opt)
     printed = None
-    if paper:  # eta on losses (b - A x)/(2 rho); sensitivity 3 OPT/(c_min s), never below the true one
-        eta = math.sqrt(math.log(public.rows) / total) / (2.0 * width)
+    if paper:  # sensitivity 3 OPT/(c_min s), never below the true one
         sensitivity = max(sensitivity, 3.0 * opt / (float(public.c.min()) * public.s))
         printed = paper_epsilon(budget.epsilon, budget.delta, total * probes)
-    else:
-        eta = dense_step(gain_range, public.density, total)
     eps0, noise_multiplier = calibrated(budget, total * probes, certificates, printed, accountant)
+    lost = selection_error(public.dim, 2.0 * sensitivity, eps0, total, beta)
+    if paper:  # losses (b - A x)/(2 rho)
+        eta = math.sqrt(math.log(public.rows) / total) / (2.0 * width)
+    else:
+        eta = public.best_step(opt, total, lost)
     return ConstraintPlan(
         opt=opt,
         rounds=total,
@@ -189,8 +213,8 @@ def make_constraint_plan(
         sensitivity=sensitivity,
         certificates=certificates,
         noise_multiplier=noise_multiplier,
-        regret=dense_regret_bound(eta, gain_range, public.density, total),
-        selection=selection_error(public.dim, 2.0 * sensitivity, eps0, total, beta),
+        alpha=public.promise(opt, eta * public.violation_range(opt), total, lost),
+        selection=lost,
         uniform_alpha=public.trivial_alpha(opt),
         beta=beta,
         schedule=schedule,
@@ -211,7 +235,9 @@ def _rounds(
         return check_whole("rounds", rounds, fix="give a number of rounds or 'auto'")
     if paper:
         if target is None:
-            raise InvalidArgument("alpha must be given with schedule='paper': its T is 36 rho^2 ln(n)/alpha^2.")
+            raise InvalidArgument(
+                "alpha must be given with schedule='paper': its T is 36 rho^2 ln(n)/alpha^2."
+            )
         width = max(public.reach(opt) - public.rhs[0], public.rhs[1])
         return math.ceil(36.0 * width**2 * math.log(public.rows) / check_positive("alpha", target) ** 2)
     # T*: more rounds only buy noise here, as the losses' step cannot be tuned in sight of private losses.

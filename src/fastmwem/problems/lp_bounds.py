@@ -11,15 +11,17 @@ the best score by G_t. ln P(G_t > (R/eps0)(ln k + g)) <= -g: at most k outcomes 
 weight at most e^{-g}/k of the best one's. So eps0 G_t / R - ln k lies below a standard exponential variable
 whatever came before, and the mean of T of them below a Gamma(T)/T variable:
 
-    selection(T) = (R/eps0) (ln k + Q/T),   Q = the 1 - beta quantile of Gamma(T)  (Q <= T + sqrt(2 T L) + L, L = ln 1/beta).
+    selection(T) = (R/eps0) (ln k + Q/T),   Q = the 1 - beta quantile of Gamma(T)  (Q <= T + sqrt(2 T L) +
+    L, L = ln 1/beta).
 
-**T*.** With eps0 = kappa/sqrt(T), regret(T) = a/sqrt(T) and selection(T) ~ b_ sqrt(T), b_ = (R/kappa)(ln k + 1); the
-sum is least at T* = a/b_, where it is alpha* = 2 sqrt(a b_).
+**T*.** With eps0 = kappa/sqrt(T), regret(T) = a/sqrt(T) and selection(T) ~ b_ sqrt(T), b_ = (R/kappa)(ln k
++ 1); the sum is least at T* = a/b_, where it is alpha* = 2 sqrt(a b_).
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from fastmwem.privacy.budget import Budget
 
@@ -45,7 +47,8 @@ def kappa(budget: Budget) -> float:
         return float(first + math.log(-math.expm1(min(second - first, -1e-300))) - math.log(budget.delta))
 
     high = math.log(math.sqrt(2 * budget.epsilon) + budget.epsilon + 40)
-    return 2.0 * math.exp(brentq(log_delta, math.log(budget.epsilon) - 12, high, xtol=1e-10))  # pyright: ignore
+    log_mu: Any = brentq(log_delta, math.log(budget.epsilon) - 12, high, xtol=1e-10)
+    return 2.0 * math.exp(log_mu)
 
 
 def selection_error(candidates: int, score_range: float, eps0: float, rounds: int, beta: float) -> float:
@@ -63,7 +66,7 @@ def best_rounds(regret: float, candidates: int, score_range: float, kappa: float
 
 
 def gaussian_tail(count: int, deviation: float, beta: float) -> float:
-    """What `count` Gaussian variables stay below in absolute value, all of them, with probability 1 - beta."""
+    """What all of `count` Gaussian variables stay below in absolute value, with probability 1 - beta."""
     from scipy.special import ndtri
 
     return deviation * -float(ndtri(beta / (2.0 * max(count, 1))))

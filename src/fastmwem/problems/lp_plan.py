@@ -98,7 +98,9 @@ def plan_scalar_problem(
         eta = math.sqrt(math.log(dim) / total) / width
     else:
         eta = fixed_step(half, dim, total) if step == "fixed" else None
-    printed = budget.epsilon / math.sqrt(8.0 * total * probes * math.log(1.0 / budget.delta)) if paper else None
+    printed = (
+        budget.epsilon / math.sqrt(8.0 * total * probes * math.log(1.0 / budget.delta)) if paper else None
+    )
     eps0, noise_multiplier = calibrated(budget, total * probes, certificates, printed, accountant)
     mw_alpha = regret_bound(eta, half, dim, total) + selection_error(
         rows, problem.score_range, eps0, total, beta
@@ -155,7 +157,9 @@ def _rounds(
     dim = problem.queries.dim
     if paper:
         if target is None:
-            raise InvalidArgument("alpha must be given with schedule='paper': its T is 9 rho^2 ln(d)/alpha^2.")
+            raise InvalidArgument(
+                "alpha must be given with schedule='paper': its T is 9 rho^2 ln(d)/alpha^2."
+            )
         return math.ceil(9.0 * width**2 * math.log(dim) / check_positive("alpha", target) ** 2)
     regret = problem.half_range * math.sqrt(2.0 * math.log(dim))
     best = best_rounds(regret, problem.queries.m, problem.score_range, kappa(budget) / math.sqrt(probes))

@@ -2,24 +2,25 @@ r"""Scalar-private linear programs: max c.x subject to A x <= b with b private, 
 
 Neighbours: |b - b'|_inf <= Delta. **Privacy.** The scores u_i = A_i x - b_i of one round differ between
 neighbours by b'_i - b_i in [-Delta, Delta] for the same public x, so the exponential mechanism with
-R = 2 Delta is eps0-bounded-range (R = Delta if all entries of b move the same way). A pick is answered with the
-public row A_i; x, the average and the regret are functions of the picks and of A, hence post-processing. A
-certificate is max_i (A_i x - b_i) over the private rows, which moves by at most Delta, with Gaussian noise.
+R = 2 Delta is eps0-bounded-range (R = Delta if all entries of b move the same way). A pick is answered
+with the public row A_i; x, the average and the regret are functions of the picks and of A, hence
+post-processing. A certificate is max_i (A_i x - b_i) over the private rows, which moves by at most Delta,
+with Gaussian noise.
 
 **Guarantee.** With probability 1 - beta,
 
     max_i (A_i xbar - b_i) <= v + regret + (R/eps0)(ln m + Q/T),      v = min_x max_i (A_i x - b_i):
 
-for every t, u_(p_t)(x_t) is at least max_i u_i(x_t) less the selection error (see `lp_bounds`), so by convexity
-max_i u_i(xbar) <= (1/T) sum_t max_i u_i(x_t) <= (1/T) sum_t u_(p_t)(x_t) + selection, and the sum is at most
-min_x (1/T) sum_t u_(p_t)(x) + regret <= v + regret. v <= 0 if the program is feasible. The regret is a function
-of what is released, so the run reports its exact value: a certificate that costs nothing.
+for every t, u_(p_t)(x_t) is at least max_i u_i(x_t) less the selection error (see `lp_bounds`), so by
+convexity max_i u_i(xbar) <= (1/T) sum_t max_i u_i(x_t) <= (1/T) sum_t u_(p_t)(x_t) + selection, and the
+sum is at most min_x (1/T) sum_t u_(p_t)(x) + regret <= v + regret. v <= 0 if the program is feasible. The
+regret is a function of what is released, so the run reports its exact value: a certificate that costs
+nothing.
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from fastmwem.mw.loop import Picks, Progress, play
 from fastmwem.privacy.budget import Budget, Neighbours
 from fastmwem.privacy.events import gaussian
 from fastmwem.privacy.ledger import Ledger
+from fastmwem.privacy.noise import add_gaussian
 from fastmwem.privacy.randomness import Randomness
 from fastmwem.problems.lp_bounds import gaussian_tail, selection_error
 from fastmwem.problems.lp_plan import ScalarPlan, plan_scalar_problem
@@ -131,7 +133,8 @@ def solve_scalar_private(
     `neighbours` says which change of the data behind b the sensitivity bounds; the report repeats it.
     `method`: "mw" (the game), "gaussian" (noise on b, then HiGHS), or the one that promises more.
     `certificate`: buy a noisy max violation with a tenth of the budget.
-    `schedule="paper"`: T = 9 rho^2 ln(d)/alpha^2, eta = sqrt(ln(d)/T)/rho and eps0 = epsilon/sqrt(8 T ln(1/delta)).
+    `schedule="paper"`: T = 9 rho^2 ln(d)/alpha^2, eta = sqrt(ln(d)/T)/rho, eps0 = epsilon/sqrt(8 T
+    ln(1/delta)).
 
     Infinite entries of b, and its shape, are public; everything else about b is protected. No slack, dual
     or verdict of infeasibility is returned, since each would be a function of b.
@@ -298,7 +301,7 @@ class _Game:
         self.ledger.record(event)
         deviation = self.plan.noise_multiplier * problem.sensitivity
         worst = (problem.queries.answers(z) - problem.rhs)[problem.moves > 0].max()
-        value = float(worst + deviation * self.randomness.generator.standard_normal())
+        value = float(add_gaussian(worst, deviation, self.randomness))
         return Certificate("max violation", value, value - _Z95 * deviation, value + _Z95 * deviation)
 
 
@@ -322,16 +325,16 @@ class _NoisyRhs:
         ledger.record(event)
         # |b - b'|_2 <= |moves|_2, since entry i moves by at most moves_i.
         deviation = multiplier * float(np.sqrt((problem.moves**2).sum()))
-        noise = deviation * randomness.generator.standard_normal(len(problem.rhs))
         private = problem.moves > 0
         self.problem, self.plan = problem, plan
-        self.noise = np.where(private, noise, 0.0)
+        self.noisy = problem.rhs.copy()
+        self.noisy[private] = add_gaussian(problem.rhs[private], deviation, randomness)
         self.reach = gaussian_tail(int(private.sum()), deviation, plan.beta)
 
     def solve(self, opt: float | None) -> _Answer:
         problem = self.problem if opt is None else self.problem.at(opt)
         queries: Any = problem.queries
-        noisy = problem.rhs + self.noise
+        noisy = np.where(problem.moves > 0, self.noisy, problem.rhs)
         z, _ = least_violation(_matrix(queries), noisy)
         apparent = float((queries.answers(z) - noisy)[problem.moves > 0].max())
         around = Certificate("max violation", apparent, apparent - self.reach, apparent + self.reach)

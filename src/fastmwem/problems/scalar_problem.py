@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from fastmwem.errors import InvalidArgument, check_positive
-from fastmwem.lp.program import LinearProgram, as_vector
+from fastmwem.lp.program import LinearProgram, Matrix, as_vector
 from fastmwem.lp.standard import Simplex, StandardForm, standard_form
 from fastmwem.queries.base import Candidates, FloatArray, Queries
-
-if TYPE_CHECKING:
-    from fastmwem.lp.program import Matrix
 
 __all__ = ["ScalarProblem", "as_queries", "scalar_problem"]
 
@@ -141,7 +138,12 @@ def scalar_problem(
 
 
 def _assemble(
-    program: LinearProgram, form: StandardForm, simplex: Simplex, one_sided: bool, equilibrate: bool, goal: bool
+    program: LinearProgram,
+    form: StandardForm,
+    simplex: Simplex,
+    one_sided: bool,
+    equilibrate: bool,
+    goal: bool,
 ) -> ScalarProblem:
     rows, rhs, moves = simplex.rows(form.A), form.b, form.sensitivity
     if not rows.shape[0]:
@@ -161,9 +163,7 @@ def _assemble(
         factor = (wide if wide > 0 else 1.0) / spread * (1.0 if program.sense == "max" else -1.0)
         rows = _append(rows, -factor * cost)
         rhs, moves = np.append(rhs, np.inf), np.append(moves, 0.0)
-    return ScalarProblem(
-        as_queries(rows), rhs, moves, one_sided, simplex, form, program, equilibrate, factor
-    )
+    return ScalarProblem(as_queries(rows), rhs, moves, one_sided, simplex, form, program, equilibrate, factor)
 
 
 def _append(rows: Matrix, row: FloatArray) -> Matrix:
@@ -213,6 +213,6 @@ def _half_ranges(rows: Matrix) -> FloatArray:
     """(max_j - min_j)/2 of each row, or 1 where that is 0."""
     high, low = rows.max(axis=1), rows.min(axis=1)
     if hasattr(rows, "tocsr"):
-        high, low = high.toarray().ravel(), low.toarray().ravel()  # pyright: ignore[reportAttributeAccessIssue]
+        high, low = high.toarray().ravel(), low.toarray().ravel()
     half = (high - low) / 2.0
     return np.where(half > 0, half, 1.0)

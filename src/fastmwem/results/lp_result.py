@@ -37,7 +37,8 @@ class LPResult:
 
     `success` says that the run ended, not that the program is feasible: whether it is depends on private
     rows. For the same reason there are no slacks and no duals. `alpha` is the guarantee that `message`
-    spells out, with probability 1 - `beta`; `regret` and `selection_error` are its two parts.
+    spells out, with probability 1 - `beta`; `selection_error` is what the exponential
+    mechanism may cost of it, and `regret` the rest, exactly (None where it depends on private rows).
     """
 
     x: FloatArray
@@ -46,7 +47,7 @@ class LPResult:
     message: str
     alpha: float
     beta: float
-    regret: float
+    regret: float | None
     selection_error: float
     plan: Any
     picks: Picks | None

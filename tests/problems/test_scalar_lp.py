@@ -1,0 +1,281 @@
+"""The scalar-private LP: its sensitivity, its guarantee, its regions, its errors."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from scipy.sparse import csr_array
+
+from fastmwem.errors import InvalidArgument
+from fastmwem.lp.program import LinearProgram
+from fastmwem.lp.violations import violations
+from fastmwem.privacy.budget import Budget
+from fastmwem.privacy.randomness import Randomness
+from fastmwem.problems.lp_bounds import kappa, selection_error
+from fastmwem.problems.scalar_lp import plan_scalar, solve_scalar_private
+from fastmwem.problems.scalar_problem import scalar_problem
+
+NEARLY_OPEN = {"epsilon": 1e6, "delta": 1e-6}  # the limit without privacy
+
+
+def _feasible(seed, m=40, d=6):
+    rng = np.random.default_rng(seed)
+    A = rng.normal(0, 1, (m, d))
+    z = rng.dirichlet(np.ones(d))
+    return A, A @ z + rng.uniform(0, 0.1, m), z
+
+
+def _seeded(seed, *arrays, **options):
+    return solve_scalar_private(*arrays, randomness=Randomness.seeded(seed), **options)
+
+
+def _reduced(A, b, sensitivity, **options):
+    defaults = {"one_sided": False, "opt": None, "search": False, "radius": None, "row_weights": None}
+    program = LinearProgram.from_linprog(None, A, b)
+    return scalar_problem(program, sensitivity, **{**defaults, **options})
+
+
+@pytest.mark.parametrize("weights", [None, "equilibrate", "vector"])
+def test_no_neighbour_moves_a_score_by_more_than_the_sensitivity(weights):
+    A, b, _ = _feasible(1)
+    rng = np.random.default_rng(2)
+    given = rng.uniform(0.1, 3, len(b)) if weights == "vector" else weights
+    each = rng.uniform(0, 0.2, len(b)) * (rng.random(len(b)) < 0.7)
+    problem = _reduced(A, b, each, row_weights=given)
+    x, worst = rng.dirichlet(np.ones(6)), 0.0
+    for _ in range(500):
+        moved = b + each * rng.choice([-1.0, 0.0, 1.0], len(b))
+        other = _reduced(A, moved, each, row_weights=given)
+        shift = other.candidates().scores(x) - problem.candidates().scores(x)
+        worst = max(worst, np.abs(shift).max())
+    assert worst <= problem.sensitivity * (1 + 1e-9)
+    assert worst >= problem.sensitivity * (1 - 1e-9)  # and it is not larger than it need be
+    assert problem.score_range == 2 * problem.sensitivity
+
+
+def test_one_sided_neighbours_spread_scores_by_half_as_much():
+    A, b, _ = _feasible(1)
+    problem = _reduced(A, b, 0.1, one_sided=True)
+    rng, x = np.random.default_rng(3), np.full(6, 1 / 6)
+    for _ in range(200):
+        up = b + 0.1 * rng.random(len(b))
+        shift = _reduced(A, up, 0.1).candidates().scores(x) - problem.candidates().scores(x)
+        assert np.ptp(shift) <= problem.score_range
+    assert problem.score_range == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("step", ["adaptive", "fixed"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_guarantee_holds(step, sparse):
+    options = {"sensitivity": 0.01, "epsilon": 1, "delta": 1e-3, "step": step, "method": "mw"}
+    for seed in range(10):
+        A, b, _ = _feasible(seed, m=300)
+        answer = _seeded(seed, csr_array(A) if sparse else A, b, **options)
+        assert violations(A, b, answer.x).max <= answer.alpha
+        assert answer.alpha <= answer.plan.alpha + 1e-9  # the plan's is the worst case of the run's
+        assert answer.x.min() >= 0
+        assert answer.x.sum() == pytest.approx(1)
+
+
+def test_selection_error_bounds_the_mean_gap_of_softmax_picks():
+    rng = np.random.default_rng(4)
+    m, rounds, eps0 = 50, 20, 0.3
+    bound = selection_error(m, 1.0, eps0, rounds, beta=0.05)
+    scores = np.zeros(m)
+    scores[0] = math.log(m) / eps0  # where the gap is hardest
+    picks = (eps0 * scores + rng.gumbel(size=(2_000, rounds, m))).argmax(2)
+    gaps = (scores[0] - scores[picks]).mean(1)
+    assert (gaps > bound).mean() < 0.05
+    assert gaps.mean() > 0.2 * bound
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "expected"),
+    [(1, 1e-3, 0.7768), (1, 1e-6, 0.4734), (0.1, 1e-6, 0.0551), (4, 1e-6, 1.6757)],
+)
+def test_kappa_is_the_gaussian_limit(epsilon, delta, expected):
+    assert kappa(Budget(epsilon, delta)) == pytest.approx(expected, abs=6e-5)
+
+
+def test_less_sensitivity_gives_less_violation_and_beats_uniform():
+    A, b, _ = _feasible(5, m=2_000, d=10)
+    worst = [
+        violations(A, b, _seeded(1, A, b, sensitivity=s, epsilon=1, delta=1e-3, method="mw").x).max
+        for s in (1e-1, 1e-2, 1e-3)
+    ]
+    assert worst[2] < worst[1] < worst[0]
+    assert worst[2] < 0.1 < violations(A, b, np.full(10, 0.1)).max
+
+
+def test_the_plan_needs_no_b_and_says_when_the_answer_is_no_better_than_uniform():
+    A, b, _ = _feasible(6, m=20_000, d=20)
+    hopeless = plan_scalar(A, sensitivity=0.1, epsilon=1, delta=1e-3)
+    assert not hopeless.useful
+    assert "no better than uniform" in hopeless.verdict
+    good = plan_scalar(A, sensitivity=1e-3, epsilon=1, delta=1e-3)
+    assert good.useful
+    assert good.method == "mw"
+    assert violations(A, b, np.full(20, 0.05)).max <= good.uniform_alpha
+    assert _seeded(1, A, b, sensitivity=1e-3, epsilon=1, delta=1e-3).plan == good
+
+
+def test_few_rows_are_better_served_by_noise_on_b():
+    A, b, _ = _feasible(7, m=5)
+    answer = _seeded(2, A, b, sensitivity=1e-3, epsilon=1, delta=1e-6)
+    assert answer.plan.method == "gaussian"
+    assert answer.plan.gaussian_alpha < answer.plan.mw_alpha
+    assert violations(A, b, answer.x).max <= answer.alpha
+    assert plan_scalar(np.tile(A, (2_000, 1)), sensitivity=1e-3, epsilon=1, delta=1e-6).method == "mw"
+
+
+@pytest.mark.parametrize("method", ["mw", "gaussian"])
+def test_without_privacy_the_least_violation_is_found(method):
+    for seed in range(8):
+        A, b, _ = _feasible(seed)
+        b = b - 0.3  # infeasible, by an amount that HiGHS can tell
+        extended = np.c_[A, -np.ones(len(b))]
+        simplex = {
+            "A_eq": np.r_[np.ones(6), 0][None],
+            "b_eq": [1],
+            "bounds": [(0, None)] * 6 + [(None, None)],
+        }
+        least = linprog(np.r_[np.zeros(6), 1], A_ub=extended, b_ub=b, **simplex).fun
+        answer = _seeded(seed, A, b, sensitivity=1e-3, **NEARLY_OPEN, method=method, rounds=3_000)
+        assert violations(A, b, answer.x).max <= least + answer.alpha + 1e-9
+        assert answer.alpha < 0.12
+
+
+def test_regions_reach_the_optimum_of_highs():
+    rng = np.random.default_rng(8)
+    A, c = rng.random((30, 5)), rng.uniform(0.5, 1.5, 5)
+    b = A @ rng.dirichlet(np.ones(5)) * 3 + 0.05
+    opt = -linprog(-c, A_ub=A, b_ub=b).fun
+    options = {"sensitivity": 1e-3, **NEARLY_OPEN, "method": "mw", "rounds": 4_000, "c": c, "opt": opt}
+    scaled = _seeded(1, A, b, **options)
+    assert scaled.fun == pytest.approx(opt)
+    assert violations(A, b, scaled.x).max <= scaled.alpha < 0.2
+    ball = _seeded(1, A, b, radius=10, **options)
+    assert ball.x.sum() <= 10 + 1e-9
+    assert violations(A, b, ball.x).max <= ball.alpha
+    assert ball.fun >= opt - ball.alpha * c.max() / A.max()  # the objective row is as wide as the widest
+
+
+def test_equalities_bounds_and_free_variables():
+    # 1 <= x0 <= 2, x1 <= 3 without lower bound, x2 free: x0 + x1 + x2 = 2.5, x2 <= -0.5
+    equal = {
+        "A_eq": [[1.0, 1.0, 1.0]],
+        "b_eq": [2.5],
+        "bounds": [(1, 2), (None, 3), (None, None)],
+        "radius": 4,
+    }
+    options = {"sensitivity": 1e-4, **NEARLY_OPEN, "rounds": 4_000, "method": "mw"}
+    answer = _seeded(3, [[0.0, 0.0, 1.0]], [-0.5], **equal, **options)
+    x = answer.x
+    assert answer.alpha < 0.5
+    assert abs(x.sum() - 2.5) <= answer.alpha
+    assert 1 <= x[0] <= 2 + answer.alpha
+    assert x[1] <= 3
+    assert x[2] <= -0.5 + answer.alpha
+
+
+@pytest.mark.parametrize("sense", ["max", "min"])
+def test_opt_search_always_makes_as_many_probes_and_finds_the_value(sense):
+    rng = np.random.default_rng(9)
+    A, c = rng.random((60, 5)), rng.uniform(0.5, 1.5, 5)
+    sign = 1 if sense == "max" else -1
+    A, b = sign * A, sign * (A @ np.full(5, 0.2)) * (1 + sign * 0.05)
+    best = sign * -linprog(-sign * c, A_ub=A, b_ub=b, A_eq=np.ones((1, 5)), b_eq=[1]).fun
+    options = {"sensitivity": 1e-4, **NEARLY_OPEN, "method": "mw", "rounds": 2_000, "alpha": 0.02}
+    answer = _seeded(4, A, b, c=c, sense=sense, **options)
+    assert len(answer.probes) == 5  # 31 values
+    assert answer.opt == pytest.approx(best, abs=0.1)
+    assert answer.nit == 5 * 2_000
+
+
+def test_a_search_spends_no_more_than_the_budget():
+    A, b, _ = _feasible(10)
+    options = {"sensitivity": 1e-3, "epsilon": 1, "delta": 1e-6, "method": "mw", "rounds": 5}
+    answer = solve_scalar_private(A, b, c=np.arange(1.0, 7.0), **options)
+    assert answer.privacy["private"]
+    assert 0.99 < answer.privacy["epsilon"] <= 1
+    kinds = [event["event"].split("(")[0] for event in answer.privacy["events"]]
+    assert kinds == ["BoundedRangeDpEvent", "GaussianDpEvent"] * 5
+
+
+def test_the_bought_certificate_holds_the_truth():
+    held = 0
+    options = {"sensitivity": 1e-2, "epsilon": 1, "delta": 1e-3, "method": "mw", "rounds": 20}
+    for seed in range(40):
+        A, b, _ = _feasible(seed)
+        answer = _seeded(seed, A, b, certificate=True, **options)
+        seen = answer.certificate
+        held += seen.low <= violations(A, b, answer.x).max <= seen.high
+    assert held >= 31  # P(Bin(40, .95) < 31) < 1e-5
+
+
+def test_result_reads_like_scipys_and_holds_no_slack():
+    A, b, _ = _feasible(11)
+    answer = solve_scalar_private(A, b, sensitivity=0.01, epsilon=1, delta=1e-6, rounds=5, method="mw")
+    assert answer["x"] is answer.x
+    assert answer.success
+    assert answer.status == 0
+    assert {"fun", "nit", "message", "alpha", "beta", "privacy"} <= set(answer.keys())
+    assert not {"slack", "ineqlin", "con"} & set(answer.keys())
+    with pytest.raises(KeyError):
+        answer["slack"]
+
+
+def test_an_infeasible_program_gets_an_answer_not_a_verdict():
+    options = {"sensitivity": 0.01, "epsilon": 1, "delta": 1e-6, "method": "mw"}
+    answer = solve_scalar_private([[1.0, 1.0], [-1.0, -1.0]], [0.2, -3.0], **options)
+    assert answer.success
+    assert "infeasible" not in answer.message
+
+
+def test_paper_schedule_takes_the_printed_constants():
+    A, _, _ = _feasible(12)
+    rho = np.abs(A).max()
+    plan = plan_scalar(A, sensitivity=0.01, epsilon=1, delta=1e-3, schedule="paper", alpha=1.0)
+    assert plan.rounds == math.ceil(9 * rho**2 * math.log(6))
+    assert plan.eta == pytest.approx(math.sqrt(math.log(6) / plan.rounds) / rho)
+    assert plan.eps0 == pytest.approx(1 / math.sqrt(8 * plan.rounds * math.log(1e3)))
+
+
+def test_a_seeded_run_is_not_private():
+    A, b, _ = _feasible(13)
+    seeded = _seeded(1, A, b, sensitivity=0.01, epsilon=1, delta=1e-6, rounds=3, method="mw")
+    assert not seeded.privacy["private"]
+    assert math.isinf(seeded.privacy["epsilon"])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"A_ub": [[1.0, 2.0]], "b_ub": [1.0, 2.0]}, "b_ub must have 1 entries"),
+        ({"A_ub": [[np.nan, 2.0]], "b_ub": [1.0]}, "A_ub must be finite"),
+        ({"b_ub": [np.nan] * 3}, "b_ub must be without NaN"),
+        ({"sensitivity": 0}, "sensitivity must be above 0"),
+        ({"sensitivity": [0, 0, 0]}, "sensitivity must not be negative"),
+        ({"c": [1.0, -1.0], "opt": 1}, "c must be above 0 in every entry"),
+        ({"c": [1.0, 1.0], "opt": -1}, "opt must be above 0"),
+        ({"c": [1.0, 1.0, 1.0]}, "c must have 2 entries"),
+        ({"bounds": (None, None)}, "radius must be given where a variable is free"),
+        ({"radius": -1}, "radius must be above 0"),
+        ({"rounds": 0}, "rounds must be at least 1"),
+        ({"method": "magic"}, "method must be one of"),
+        ({"row_weights": "even"}, "row_weights must be None"),
+        ({"row_weights": [1, 0, 1]}, "row_weights must be above 0"),
+        ({"opt_grid": [1.0]}, "opt_grid needs c"),
+        ({"c": [1.0, 2.0], "opt_grid": [2.0, 1.0]}, "rising order"),
+        ({"A_eq": [[1.0, 1.0]], "b_eq": [1.0], "one_sided": True}, "one_sided must be False"),
+        ({"schedule": "paper", "method": "mw"}, "alpha must be given"),
+        ({"epsilon": 0}, "epsilon must be above 0"),
+        ({"beta": 2}, "beta must lie strictly"),
+    ],
+)
+def test_errors_name_the_argument(change, words):
+    good = {"sensitivity": 0.1, "epsilon": 1, "delta": 1e-6}
+    call = {"A_ub": [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], "b_ub": [0.6, 0.6, 1.0], **good, **change}
+    with pytest.raises(InvalidArgument, match=words):
+        solve_scalar_private(**call)
