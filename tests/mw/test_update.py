@@ -62,6 +62,9 @@ def test_the_state_is_the_textbooks(name, binary):
     for t, pick in enumerate(picks):
         np.testing.assert_allclose(player.probe(), expected[t], rtol=1e-8, atol=1e-14)
         player.respond(pick)
+    losses = np.array([pick.sign * matrix[pick.candidate] for pick in picks])
+    regret = ((expected[:-1] * losses).sum() - losses.sum(axis=0).min()) / 3000
+    np.testing.assert_allclose(player.regret, regret, rtol=1e-9)
     np.testing.assert_allclose(player.output("average"), expected[:-1].mean(axis=0), rtol=1e-9)
     np.testing.assert_allclose(player.output("last"), expected[-1], rtol=1e-8)
 
@@ -112,12 +115,12 @@ def test_the_printed_sign_diverges_where_the_signed_update_converges():
     assert worst(printed=True) > start
 
 
-def test_adaptive_step_follows_the_variance():
-    step = AdaptiveStep(100)
-    assert step.next(0.0) == 1.0
+def test_adaptive_step_follows_the_mean_variance():
+    step = AdaptiveStep(100, 10_000)
     for _ in range(10_000):
-        eta = step.next(0.25)
-    np.testing.assert_allclose(eta, np.sqrt(2 * np.log(100) / 2500.0))
+        eta = step.next(0.01)
+    np.testing.assert_allclose(eta, 0.4 * np.sqrt(2 * np.log(100) / (10_000 * 0.01)), rtol=2e-3)
+    assert AdaptiveStep(100, 2).next(0.0) == 1.0
 
 
 def test_paper_figures():

@@ -38,30 +38,30 @@ class FixedStep:
 
 
 class AdaptiveStep:
-    """eta_t = sqrt(2 ln d / V_t) with V_t = sum_{u <= t} Var_{x_u}(loss_u), never above `cap`.
+    """eta_t = c sqrt(2 ln d / (T v_t)), v_t the mean variance of the losses so far; never above 1.
 
-    The second-order regret bound of Hedge is ln(d)/eta + eta/2 * V_T up to terms of third order, so the best
-    fixed step in hindsight is sqrt(2 ln d / V_T); this is its running estimate. Small variances, which is
-    what structured queries on a concentrated distribution have, then allow large steps. The cap is the
-    range in which exp(-eta * loss) is bounded by the second-order expansion (|eta * loss| <= 1).
+    The second-order regret bound of Hedge is ln(d)/eta + eta/2 * V_T up to terms of third order, with V_T
+    the sum of Var_{p_t}(loss_t); the best fixed step in hindsight is sqrt(2 ln d / V_T), and T v_t is the
+    running forecast of V_T (it starts at 1/4, the most a loss in [0, 1] can vary). The bound is for losses
+    chosen by an adversary; picks are noisy and often repeat, and a step of c = 0.4 times as much is best
+    for the average iterate over n = 500 .. 1e5 and T = 500 .. 2e4 on the paper's workload. The cap is the
+    range in which exp(-eta * loss) follows its second-order expansion.
     """
 
-    def __init__(self, dim: int, cap: float = 1.0) -> None:
-        self._numerator = 2.0 * math.log(max(dim, 2))
-        self._cap = cap
-        self.variance = 0.0
+    def __init__(self, dim: int, rounds: int, factor: float = 0.4) -> None:
+        self._numerator = factor * factor * 2.0 * math.log(max(dim, 2)) / rounds
+        self._variance, self._count = 0.25, 1
 
     def next(self, variance: float) -> float:
-        self.variance += variance
-        if self.variance * self._cap * self._cap <= self._numerator:
-            return self._cap
-        return math.sqrt(self._numerator / self.variance)
+        self._variance += variance
+        self._count += 1
+        return min(1.0, math.sqrt(self._numerator * self._count / self._variance))
 
 
 def make_step(name: str, dim: int, rounds: int) -> Step:
     """The step rule called `name`: "adaptive" or "fixed"."""
     check_choice("step", name, STEPS)
-    return AdaptiveStep(dim) if name == "adaptive" else FixedStep.paper(dim, rounds)
+    return AdaptiveStep(dim, rounds) if name == "adaptive" else FixedStep.paper(dim, rounds)
 
 
 def paper_epsilon(epsilon: float, delta: float, rounds: int) -> float:

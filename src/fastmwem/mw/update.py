@@ -36,8 +36,8 @@ def _moments(weights, cells, values):
 
 
 @kernel
-def _tilt(log_weights, weights, cells, values, step):
-    """log w -= step * values on `cells`; returns by how much the mass grew."""
+def _tilt(log_weights, weights, losses, cells, values, step, scale):
+    """log w -= step * values, losses += scale * values, on `cells`; returns by how much the mass grew."""
     grown, factor, of = 0.0, 1.0, 0.0
     for k in range(cells.size):
         if values[k] != of:  # one exponential for a whole binary row
@@ -47,6 +47,7 @@ def _tilt(log_weights, weights, cells, values, step):
         before = weights[j]
         weights[j] = before * factor
         log_weights[j] -= step * of
+        losses[j] += scale * of
         grown += weights[j] - before
     return grown
 
@@ -61,9 +62,7 @@ def _normalise(weights, mass, out):
 class MultiplicativeWeights:
     """log w -= eta_t * s * k_i / `width` for each pick (i, s); the probe is p = w / sum(w).
 
-    A round costs the non-zeros of the picked row and one pass over the cells that writes p. `average` and
-    `last` are the two outputs; `regret` is known exactly, since all of it is public:
-    max over cells of sum_t (<p_t, loss_t> - loss_t[cell]), losses in units of `width`.
+    A round costs the non-zeros of the picked row and one pass over the cells that writes p.
     """
 
     def __init__(
@@ -75,6 +74,8 @@ class MultiplicativeWeights:
         self._log_weights = _log_prior(prior, queries.dim)
         self._weights = np.empty(queries.dim)
         self._probe = np.empty(queries.dim)
+        self._losses = np.zeros(queries.dim)
+        self._incurred = 0.0
         self._average = LazyAverage(queries.dim)
         self._rebuild()
 
@@ -102,12 +103,22 @@ class MultiplicativeWeights:
         variance = max(second / self._mass - mean * mean, 0.0) * scale * scale
         step = self._step.next(variance) * scale
         settle(self._average.total, self._average.seen, self._weights, self._average.clock, cells)
-        self._mass += _tilt(self._log_weights, self._weights, cells, values, step)
+        self._incurred += mean * scale
+        self._mass += _tilt(self._log_weights, self._weights, self._losses, cells, values, step, scale)
         self._age += 1
         shrunk = self._mass * _REBUILD_FACTOR < self._mass_at_rebuild
         if shrunk or self._mass > _REBUILD_FACTOR * self._mass_at_rebuild or self._age >= _REBUILD_ROUNDS:
             self._average.settle_all(self._weights)
             self._rebuild()
+
+    @property
+    def regret(self) -> float:
+        """(1/T) (sum_t <p_t, loss_t> - min over cells of sum_t loss_t): exact, and public like its parts.
+
+        For every distribution h, (1/T) sum_t <loss_t, p_t - h> is at most this.
+        """
+        rounds = max(self._average.rounds, 1)
+        return max(0.0, self._incurred - float(self._losses.min())) / rounds
 
     def output(self, iterate: Literal["average", "last"]) -> FloatArray:
         """The average of p_1 .. p_T (the paper's output) or the last iterate p_(T+1)."""

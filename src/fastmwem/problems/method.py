@@ -6,20 +6,25 @@ A method is a module with a name in `query_release.METHODS`. It sees the public 
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
+from fastmwem.data.domain import Domain
 from fastmwem.errors import InvalidArgument, TooLarge
 from fastmwem.mw.loop import Progress
 from fastmwem.privacy.budget import Budget, Neighbours, Unit
 from fastmwem.privacy.ledger import Ledger
 from fastmwem.privacy.randomness import Randomness
-from fastmwem.queries.base import FloatArray, Queries
+from fastmwem.queries.base import FloatArray, IntArray, Queries
+from fastmwem.queries.marginals import check_records
+from fastmwem.queries.union import place
 
-__all__ = ["Histogram", "Method", "Outcome", "Prediction", "PrivateData", "Problem"]
+__all__ = ["Histogram", "Method", "Outcome", "Prediction", "PrivateData", "Problem", "Records"]
 
 
 @dataclass(frozen=True)
@@ -27,8 +32,7 @@ class Problem:
     """What is public about a release before it runs: all that a plan may look at.
 
     `n` is the number of rows: public, and exact, under replace-one; under add-remove it is a public guess
-    (for planning only), since the true number is private there. `domain` holds column sizes where cells
-    have columns.
+    (for planning only), since the true number is private there.
     """
 
     workload: Queries
@@ -36,11 +40,22 @@ class Problem:
     unit: Unit
     n: int | None
     accountant: str = "optimal"
+    asked: Queries | None = None  # the workload on the full domain, where `workload` is placed on a support
 
     @property
     def cells(self) -> int:
         """|X|: the cells of the support."""
         return self.workload.dim
+
+    @cached_property
+    def weights(self) -> FloatArray | None:
+        """How many times an error on each query counts; None: once each."""
+        return self.workload.importance
+
+    @property
+    def largest_weight(self) -> float:
+        """By how much the weights multiply the sensitivity of a score."""
+        return 1.0 if self.weights is None else float(self.weights.max())
 
     @property
     def counts(self) -> bool:
@@ -94,6 +109,35 @@ class Histogram(PrivateData):
         summed = self._counts.reshape(self._shape).sum(axis=rest)
         order = np.argsort(np.argsort(columns))  # summed has the columns in domain order
         return np.ascontiguousarray(summed.transpose(order)).ravel()
+
+
+class Records(PrivateData):
+    """A private table in memory: one row of cell codes per record, one column per column of `domain`.
+
+    Answers come from the records themselves, so the full domain may be far too large for a histogram.
+    """
+
+    def __init__(self, codes: IntArray, domain: Domain) -> None:
+        self._codes = check_records(domain, codes)
+        self._domain = domain
+
+    def rows(self) -> int:
+        return len(self._codes)
+
+    def answers(self, queries: Queries) -> FloatArray:
+        if hasattr(queries, "on"):  # on its own records, a table has weight 1 everywhere
+            return place(queries, self._codes).answers(np.ones(len(self._codes)))
+        return queries.answers(self.histogram())
+
+    def histogram(self) -> FloatArray:
+        check_cells(self._domain.size, copies=2)
+        cells = np.ravel_multi_index(tuple(self._codes.T), self._domain.shape)
+        return np.bincount(cells, minlength=self._domain.size).astype(np.float64)
+
+    def marginal(self, columns: tuple[int, ...]) -> FloatArray:
+        sizes = tuple(self._domain.shape[axis] for axis in columns)
+        cells = np.ravel_multi_index(tuple(self._codes[:, axis] for axis in columns), sizes)
+        return np.bincount(cells, minlength=math.prod(sizes)).astype(np.float64)
 
 
 def check_histogram(counts: Any) -> FloatArray:

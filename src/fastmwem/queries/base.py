@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Candidates", "FloatArray", "IntArray", "PerturbedMax", "Queries", "StructuredDraw"]
+__all__ = ["Candidates", "FloatArray", "IntArray", "PerturbedMax", "Queries", "StructuredDraw", "Workload"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -165,3 +165,6 @@ class Candidates:
 
     def __repr__(self) -> str:
         return f"Candidates(m={self.m}, dim={self.dim}, signed={self.signed})"
+
+
+Workload = Queries  # what users call it

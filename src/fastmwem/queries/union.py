@@ -14,7 +14,7 @@ import numpy as np
 from fastmwem.errors import InvalidArgument
 from fastmwem.queries.base import FloatArray, IntArray, PerturbedMax, Queries, StructuredDraw
 
-__all__ = ["Multiple", "Union", "Weighted", "union", "weighted"]
+__all__ = ["Multiple", "Union", "Weighted", "place", "union", "weighted"]
 
 
 class Union(Queries):

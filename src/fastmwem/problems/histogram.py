@@ -1,0 +1,118 @@
+r"""The baseline: noise on every cell of the histogram, then the nearest possible histogram.
+
+Laplace noise in proportion to the L1 sensitivity of the histogram: a row lies in one cell, so k rows move it
+by k under add-remove and by 2k under replace-one. The noisy counts y are projected onto the non-negative
+vectors of the right sum (n, or sum y), which needs no data.
+
+**Error.** |<q, yhat> - <q, H>| <= |<q, yhat - y>| + |<q, y - H>|; the first is public, the second a sum of
+independent Laplace variables of scale b times values in [0, 1]; `laplace_tail` bounds it by Chernoff.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from fastmwem.mw.loop import Progress
+from fastmwem.privacy.calibrate import fit_to_budget
+from fastmwem.privacy.events import laplace
+from fastmwem.privacy.ledger import Ledger
+from fastmwem.privacy.noise import add_laplace
+from fastmwem.privacy.randomness import Randomness
+from fastmwem.problems.method import Outcome, Prediction, PrivateData, Problem, check_cells
+from fastmwem.queries.base import FloatArray
+
+__all__ = ["HistogramNoise", "laplace_tail", "project_to_total"]
+
+
+@dataclass(frozen=True)
+class HistogramNoise:
+    """Laplace noise on every cell: best where there are few cells, hopeless where there are many."""
+
+    name = "histogram"
+
+    def noise(self, problem: Problem) -> tuple[float, float]:
+        """The noise multiplier (b over the L1 sensitivity), and b itself, in counts."""
+        multiplier = 1.0 / fit_to_budget(problem.budget, laplace(1.0), using=problem.accountant)
+        moved = problem.unit.rows_per_person * (1 if problem.counts else 2)
+        return multiplier, multiplier * moved
+
+    def predict(self, problem: Problem) -> Prediction | None:
+        """The noise of the largest query, over n; what the projection gains is not promised."""
+        if problem.n is None:
+            return None
+        _, scale = self.noise(problem)
+        sizes = problem.workload.answers(np.ones(problem.cells))
+        spread = scale * math.sqrt(2.0) / problem.n
+        # Over all m queries the worst is about sqrt(2 ln m) deviations of the widest one; a query and its
+        # complement have the same error once the total is known, so half of the cells is the widest.
+        widest = min(float(sizes.max()), problem.cells / 2)
+        typical = float(np.sqrt(np.minimum(sizes, problem.cells - sizes).clip(1)).mean())
+        deviations = math.sqrt(2.0 * math.log(max(problem.workload.m, 2)))
+        return Prediction(
+            self.name,
+            min(1.0, spread * math.sqrt(widest) * deviations),
+            min(1.0, spread * typical * math.sqrt(2 / math.pi)),
+            rounds=0,
+            seconds=1e-7 * problem.cells,
+            bytes=32 * problem.cells,
+        )
+
+    def run(
+        self,
+        problem: Problem,
+        data: PrivateData,
+        ledger: Ledger,
+        randomness: Randomness,
+        progress: Progress | None = None,
+    ) -> Outcome:
+        """One Laplace mechanism, one projection."""
+        check_cells(problem.cells)
+        multiplier, scale = self.noise(problem)
+        event = laplace(multiplier)
+        ledger.authorise(event)
+        counts = data.histogram()
+        ledger.record(event)
+        noisy = add_laplace(counts, scale, randomness)
+        total = float(problem.n) if not problem.counts and problem.n else max(1.0, float(noisy.sum()))
+        nearest = project_to_total(noisy, total)
+        workload = problem.workload
+        # Values lie in [0, 1], so sum q^2 <= sum q.
+        noise = laplace_tail(scale, workload.answers(np.ones(problem.cells)), beta=0.05)
+        bounds = (np.abs(workload.answers(nearest - noisy)) + noise) / total
+        if progress is not None:
+            progress(1, 1)
+        return Outcome(
+            distribution=nearest / total,
+            total=total,
+            bounds=np.minimum(bounds, 1.0),
+            bound_kind="holds for each answer with probability 95 %",
+            details={"noise_scale": scale},
+        )
+
+
+def laplace_tail(scale: float, sizes: FloatArray, beta: float) -> FloatArray:
+    """t with P(|sum_j q_j Z_j| > t) <= beta, for Z_j ~ Laplace(`scale`) and sum_j q_j^2 <= `sizes`, q_j <= 1.
+
+    ln E exp(u q Z) = -ln(1 - u^2 q^2 b^2) <= 2 u^2 q^2 b^2 for |u q b| <= 1/sqrt(2), so Chernoff with
+    u = min(sqrt(L / (2 V)), 1/sqrt(2)) / b, L = ln(2/beta), V = sum q^2, gives t = 2 u V b^2 + L/u.
+    """
+    log_term = math.log(2.0 / beta)
+    sizes = np.maximum(sizes, 1e-12)
+    u = np.minimum(np.sqrt(log_term / (2.0 * sizes)), math.sqrt(0.5))
+    return scale * (2.0 * u * sizes + log_term / u)
+
+
+def project_to_total(noisy: FloatArray, total: float) -> FloatArray:
+    """The nearest vector, in L2, with entries >= 0 that add up to `total`.
+
+    >>> project_to_total(np.array([3.0, -1.0, 2.0]), 4.0).tolist()
+    [2.5, 0.0, 1.5]
+    """
+    ordered = np.sort(noisy)[::-1]
+    excess = np.cumsum(ordered) - total
+    places = np.arange(1, noisy.size + 1)
+    kept = int(np.flatnonzero(ordered * places > excess)[-1]) + 1
+    return np.maximum(noisy - excess[kept - 1] / kept, 0.0)
