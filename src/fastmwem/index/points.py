@@ -28,7 +28,7 @@ from fastmwem.queries.base import Candidates, FloatArray, IntArray
 __all__ = ["CandidatePoints", "SpecIndex"]
 
 Float32Array = np.ndarray[Any, np.dtype[np.float32]]
-BLOCK = 1024  # rows written out at a time while norms are measured
+BLOCK = 1024  # rows written out in float64 at a time
 
 
 class CandidatePoints:
@@ -69,8 +69,10 @@ class CandidatePoints:
         """The points `ids`, shape (len(ids), columns)."""
         dim = self.candidates.dim
         points = np.empty((len(ids), self.columns), np.float32)
-        rows, offsets = self._rows(ids)
-        points[:, :dim], points[:, dim] = rows, self.stretch * offsets
+        for start in range(0, len(ids), BLOCK):
+            some = slice(start, start + BLOCK)
+            rows, offsets = self._rows(ids[some])
+            points[some, :dim], points[some, dim] = rows, self.stretch * offsets
         if self.metric == "nearest-neighbour":
             points[:, dim + 1] = self._missing[ids]
         return points
