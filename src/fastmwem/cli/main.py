@@ -34,6 +34,7 @@ __all__ = ["COMMANDS", "main", "run"]
 # Command -> what `fastmwem --help` says of it. The order is that of the help.
 COMMANDS = {
     "account": "What T rounds may cost: eps0 and noise, as each accountant counts.",
+    "reproduce": "The paper's experiments, measured again: results, figures and a page.",
 }
 
 

@@ -1,0 +1,30 @@
+"""The paper's experiments, and what it does not show: frozen configurations, Parquet, figures and a page.
+
+Nothing imports this package. A new experiment is one file that holds an `EXPERIMENT`, and one line below.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fastmwem.lab.experiment import Experiment
+
+__all__ = ["EXPERIMENTS", "experiment"]
+
+# Name -> module, in the order of the page.
+EXPERIMENTS = {
+    "speed-up": "speed_up",
+    "error-diff": "error_diff",
+    "error-indices": "error_indices",
+    "index-perf": "index_perf",
+    "margin-B": "margin_b",
+    "recall": "recall",
+    "composition": "composition",
+}
+
+
+def experiment(name: str) -> Experiment:
+    """The experiment called `name`."""
+    return import_module(f"{__name__}.{EXPERIMENTS[name]}").EXPERIMENT
