@@ -1,6 +1,7 @@
 """The paper's experiments, and what it does not show: frozen configurations, Parquet, figures and a page.
 
-Only the command `fastmwem reproduce` imports this package. A new experiment is one file that holds an `EXPERIMENT`, and one line below.
+Only the command `fastmwem reproduce` imports this package. A new experiment is one file that holds an
+`EXPERIMENT`, and one line below.
 """
 
 from __future__ import annotations
