@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastmwem.errors import InvalidArgument, check_memory, check_whole
+from fastmwem.queries import kernels
 from fastmwem.queries.base import FloatArray, IntArray
 from fastmwem.queries.stored import Stored, check_ids, numeric_array
 
@@ -66,5 +67,5 @@ class Binary(Stored):
         return self.matrix[check_ids(ids, self.m)].astype(np.float64)
 
     def row(self, i: int) -> tuple[IntArray, FloatArray]:
-        cells = np.flatnonzero(self.matrix[self._check_row(i)])
+        cells = kernels.ones(self.matrix, self._check_row(i))
         return cells, np.ones(cells.size)

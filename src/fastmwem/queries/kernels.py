@@ -28,6 +28,7 @@ __all__ = [
     "dot_row",
     "dot_row_twice",
     "dot_some",
+    "ones",
 ]
 
 REASSOCIATE = {"reassoc", "nsz", "contract"}  # keeps NaN and infinity meaningful, unlike fastmath=True
@@ -153,6 +154,17 @@ def dot_some(data, ids, v, out):
     """out_k = <k_{ids_k}, v>."""
     for k in range(ids.size):
         out[k] = dot_row(data, ids[k], v)
+
+
+@kernel
+def ones(matrix, i):
+    """The cells at which row i of a 0/1 matrix is 1."""
+    row = matrix[i]
+    cells, found = np.empty(row.size + 1, np.int64), 0
+    for j in range(row.size):  # without a branch, which a random row would mispredict
+        cells[found] = j
+        found += row[j]
+    return cells[:found].copy()
 
 
 @kernel

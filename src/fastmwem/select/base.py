@@ -87,5 +87,8 @@ class Selector(ABC):
 
     @property
     def diagnostics(self) -> dict[str, float]:
-        """Private counts of work done so far. Never release these."""
+        """Private counts of work done so far. Never release these.
+
+        `rounds`, `evaluations` (scores computed), of them in `passes` over all, in `trials` alone.
+        """
         return {}

@@ -35,8 +35,11 @@ class Certified(Selector):
     """Rejection sampling from certified bounds: exact like a full scan, at a few evaluations a pick.
 
     The first pick looks at every score; later ones evaluate about sum exp(u) / sum exp(x) of them, u the
-    bounds and x the scaled scores. Where a pick has cost as many trials as a streaming pass, the pass is
+    bounds and x the scaled scores. Where the trials of a pick have cost half a streaming pass, the pass is
     made: it refreshes every bound. See `fastmwem.select.bounds` for the proof.
+
+    `passes` counts the refreshes, `trials` the evaluations of the last pick, and `pass_cost` is what a
+    refresh costs in trials. The first two depend on private data.
 
     Probes must all have the same sum, as distributions have; where sums differ, bounds widen accordingly. A
     bound that turns out false (`half_range` or `centred_norm` of the queries too small) raises
@@ -56,10 +59,11 @@ class Certified(Selector):
         self._bounds = bounds.make_bounds(m, dim)
         self._tops = np.empty(-(-m // bounds.CHUNK))
         self._data = queries.kernel_data()
-        self._budget = trials_worth_a_pass(candidates)
+        self.pass_cost = trials_worth_a_pass(candidates)
+        self._budget = max(16, self.pass_cost // 2)
         self._largest_offset = float(np.abs(candidates.offsets).max())
         self._shape = (dim,)
-        self._rounds = self._passes = 0
+        self._rounds = self.passes = self.trials = 0
         self._fresh = False
         numbers = self._bounds.numbers
         numbers[bounds.SCALE] = mechanism.scale
@@ -78,6 +82,7 @@ class Certified(Selector):
         if not self._fresh:
             self.refresh(v)
         candidate, sign = self._try(v, self._budget)
+        self.trials = int(self._bounds.counts[bounds.TRIALS])
         if candidate == bounds.REFRESH:
             self.refresh(v)
             candidate, sign = self._try(v, _SETTLED)
@@ -93,6 +98,10 @@ class Certified(Selector):
             "a certified bound on a score was false: half_range or centred_norm is too small."
         )
 
+    def forget(self) -> None:
+        """Renew all bounds at the next pick: the probe has moved far since the last."""
+        self._fresh = False
+
     def refresh(self, v: FloatArray) -> None:
         """Stream through all candidates at v and bound each by its own score there."""
         candidates, numbers = self.candidates, self._bounds.numbers
@@ -103,7 +112,7 @@ class Certified(Selector):
         size = largest * (candidates.dim + 8) + self._largest_offset
         numbers[bounds.SLACK] = 1e-11 + 4.0 * _EPS * size * self.mechanism.scale
         run = bounds.refresh_threaded if candidates.m > THREADED else bounds.refresh
-        self._passes += 1
+        self.passes += 1
         self._fresh = run(self._bounds, v, x, candidates.offsets, self._tops)
         if not self._fresh:
             raise InvalidArgument(
@@ -138,5 +147,10 @@ class Certified(Selector):
 
     @property
     def diagnostics(self) -> dict[str, float]:
-        evaluations = int(self._bounds.counts[bounds.EVALUATIONS])
-        return {"rounds": self._rounds, "evaluations": evaluations, "passes": self._passes}
+        trials = int(self._bounds.counts[bounds.EVALUATIONS])
+        return {
+            "rounds": self._rounds,
+            "evaluations": trials + self.passes * self.candidates.m,
+            "passes": self.passes,
+            "trials": trials,
+        }

@@ -48,4 +48,5 @@ class Exhaustive(Selector):
             "rounds": self._rounds,
             "evaluations": self._rounds * self.candidates.m,
             "passes": self._rounds,
+            "trials": 0,
         }

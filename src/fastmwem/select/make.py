@@ -15,7 +15,7 @@ __all__ = ["SELECTORS", "make_selector"]
 
 # name -> (module, class); loaded when asked for, so that numba and FAISS load only where they are needed
 SELECTORS = {
-    "auto": ("exhaustive", "Exhaustive"),
+    "auto": ("auto", "Auto"),
     "certified": ("certified", "Certified"),
     "exhaustive": ("exhaustive", "Exhaustive"),
     "lazy": ("lazy", "Lazy"),
