@@ -69,7 +69,7 @@ def plan_scalar(A_ub: Any, *, sensitivity: Any, epsilon: float, delta: float, **
 
     >>> plan = plan_scalar(np.eye(4), sensitivity=0.1, epsilon=1, delta=1e-6)
     >>> plan.method, plan.useful
-    ('gaussian', False)
+    ('mw', False)
     """
     program, sense = A_ub, options.pop("sense", "max")
     if not isinstance(program, LinearProgram):

@@ -1,0 +1,260 @@
+"""The constraint-private LP: a person's influence, the guarantee on the worst rows, clipping, errors."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from scipy.sparse import csr_array
+
+from fastmwem.errors import InvalidArgument
+from fastmwem.lp.people import clipped_rows
+from fastmwem.lp.violations import violations
+from fastmwem.mw.dense_weights import DenseWeights
+from fastmwem.mw.projection import dense_projection
+from fastmwem.privacy.budget import Budget, Unit
+from fastmwem.privacy.randomness import Randomness
+from fastmwem.problems.constraint_lp import _Game, plan_constraint, solve_constraint_private
+from fastmwem.problems.constraint_plan import PublicProgram
+from fastmwem.select.base import Pick
+
+NEARLY_OPEN = {"epsilon": 1e6, "delta": 1e-6}
+OPTIONS = {
+    "widest": 3.0, "rounds": 12, "schedule": "calibrated", "target": None, "probes": 1, "certificates": 0,
+    "beta": 0.05, "accountant": "zcdp",
+}  # fmt: skip
+
+
+def _seeded(seed, A, b, **options):
+    return solve_constraint_private(A, b, randomness=Randomness.seeded(seed), **options)
+
+
+def _scores(public, A, b, picks, opt):
+    """The scores of all columns after `picks`, as the exponential mechanism sees them."""
+    people = clipped_rows(A, b, public.upper, public.rhs, public.sense)
+    game = _Game(
+        public, people, Budget(1, 1e-6), OPTIONS, Randomness.seeded(0), ("exhaustive", None, None), None
+    )
+    plan = game.plan(opt)
+    player = DenseWeights(game.columns, game._gains(opt), public.s, 5 * plan.eta, opt)
+    for pick in picks:
+        player.respond(pick)
+    return opt * game._candidates.scores(player.probe()), plan.sensitivity
+
+
+@pytest.mark.parametrize("sense", ["packing", "covering"])
+@pytest.mark.parametrize("people", [1, 2])
+def test_no_neighbour_moves_a_score_by_more_than_the_sensitivity(sense, people):
+    rng = np.random.default_rng(1)
+    opt, worst = 3.0, 0.0
+    for trial in range(400):
+        d, s = 4, float(rng.uniform(2, 6))
+        m = int(rng.integers(1, 14))  # also fewer rows than s, where empty ones are added
+        public = PublicProgram.checked(
+            rng.uniform(0.5, 2, d), rng.uniform(0.2, 1.5, d), (0.5, 1.5), sense, s, 20,
+            Unit("add-remove", people),
+        )  # fmt: skip
+        A, b = rng.uniform(-0.3, 1.8, (m + people, d)), rng.uniform(0, 2, m + people)
+        A[rng.random(A.shape) < 0.4] = 1.8
+        picks = [Pick(int(j), 1) for j in rng.integers(0, d, trial % 12)]
+        here, sensitivity = _scores(public, A, b, picks, opt)
+        if trial % 2:
+            there, _ = _scores(public, A[people:], b[people:], picks, opt)
+        else:
+            other_A, other_b = A.copy(), b.copy()
+            other_A[:people], other_b[:people] = 1.8 - A[:people], 2 - b[:people]
+            there, _ = _scores(public, other_A, other_b, picks, opt)
+        worst = max(worst, np.abs(here - there).max() / sensitivity)
+    assert worst <= 1 + 1e-9
+    assert worst > 0.6  # and the bound is not idle
+
+
+class _ProjectedState(DenseWeights):
+    """The paper's: the projection is stored. The negative control."""
+
+    def respond(self, pick):
+        with np.errstate(divide="ignore"):
+            self._log_weights = np.log(dense_projection(self._log_weights, self._s))
+        super().respond(pick)
+
+
+def test_a_projected_state_breaks_the_sensitivity():
+    rng = np.random.default_rng(2)
+    worst = {DenseWeights: 0.0, _ProjectedState: 0.0}
+    public = PublicProgram.checked(np.ones(4), np.ones(4), (0, 1), "covering", 5, 40, Unit("add-remove"))
+    for _ in range(200):
+        A = (rng.random((40, 4)) < 0.4).astype(float)
+        picks = [Pick(int(j), 1) for j in rng.integers(0, 4, 30)]
+        for state in worst:
+            seen = []
+            for rows in (A, A[1:]):
+                people = clipped_rows(rows, np.ones(len(rows)), public.upper, public.rhs, "covering")
+                game = _Game(
+                    public, people, Budget(1, 1e-6), OPTIONS, Randomness.seeded(0), ("auto", None, None), None
+                )
+                player = state(game.columns, game._gains(1.0), 5, 1.0)
+                for pick in picks:
+                    player.respond(pick)
+                seen.append(player.probe())
+            worst[state] = max(worst[state], 5 * np.abs(seen[0][1:] - seen[1]).sum())
+    assert worst[DenseWeights] <= 1 + 1e-9
+    assert worst[_ProjectedState] > 1.2
+
+
+def _planted(seed, m=10_000, d=100, good=10, decoys=0.002, overlap=0.08):
+    """Rows that need a set; each is in one of the good sets, in others by chance, and in few decoys."""
+    rng = np.random.default_rng(seed)
+    A = (rng.random((m, d)) < decoys).astype(float)
+    A[:, :good] = rng.random((m, good)) < overlap
+    A[np.arange(m), rng.integers(0, good, m)] = 1
+    return A
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_planted_covering(sparse):
+    A = _planted(0)
+    rows = csr_array(A) if sparse else A
+    public = {
+        "c": np.ones(100), "opt": 10, "sense": "covering", "coef_bounds": 1, "rhs_bounds": (1, 1),
+        "max_violated": 500, "n_rows_public": 10_000, "epsilon": 1, "delta": 1e-3,
+    }  # fmt: skip
+    answer = _seeded(1, rows, np.ones(10_000), **public)
+    seen = violations(A, np.ones(10_000), answer.x, sense="covering")
+    assert seen.count(0.3) == 0
+    assert seen.cvar(500) <= answer.alpha
+    assert answer.fun == pytest.approx(10)
+    assert violations(A, np.ones(10_000), np.full(100, 0.1), sense="covering").count(0.3) == 10_000
+    printed = _seeded(1, rows, np.ones(10_000), **public, schedule="paper", alpha=0.3, rounds=300)
+    assert violations(A, np.ones(10_000), printed.x, sense="covering").count(0.3) > 5_000
+
+
+@pytest.mark.parametrize("s", [1, 10, 40, 200, 1_000, 4_000])
+def test_without_privacy_fewer_than_s_rows_exceed_alpha(s):
+    groups, m = 8, 4_800
+    A = np.zeros((m, groups))
+    A[np.arange(m), np.arange(m) % groups] = 1.0  # each row coverable by its own set only
+    answer = _seeded(
+        2, A, np.ones(m), c=np.ones(groups), opt=groups, sense="covering", coef_bounds=1, rhs_bounds=(1, 1),
+        max_violated=s, n_rows_public=m, **NEARLY_OPEN, rounds=400,
+    )  # fmt: skip
+    seen = violations(A, np.ones(m), answer.x, sense="covering")
+    assert seen.count(answer.alpha) <= s - 1
+    assert seen.cvar(s) <= answer.alpha
+
+
+@pytest.mark.parametrize("sense", ["packing", "covering"])
+def test_without_privacy_highs_optimum_is_met_to_alpha(sense):
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        A, b, c = rng.random((60, 5)), rng.uniform(0.5, 1, 60), rng.uniform(0.5, 1.5, 5)
+        sign = 1 if sense == "packing" else -1
+        opt = abs(linprog(-sign * c, A_ub=sign * A, b_ub=sign * b).fun)
+        answer = _seeded(
+            seed, A, b, c=c, opt=opt, sense=sense, coef_bounds=1, rhs_bounds=(0.5, 1), max_violated=1,
+            n_rows_public=60, **NEARLY_OPEN, rounds=3_000,
+        )  # fmt: skip
+        assert violations(A, b, answer.x, sense=sense).max <= answer.alpha < 0.6
+        assert answer.fun == pytest.approx(opt)
+
+
+def test_opt_search_charges_every_probe():
+    A = _planted(3, m=4_000, d=30, good=5, overlap=0)
+    answer = solve_constraint_private(
+        A, np.ones(4_000), c=np.ones(30), opt_grid=[3, 4, 5, 6, 7], sense="covering", coef_bounds=1,
+        rhs_bounds=(1, 1), max_violated=400, n_rows_public=4_000, epsilon=20, delta=1e-6, alpha=0.25,
+    )  # fmt: skip
+    assert len(answer.probes) == 3
+    assert answer.opt in (4, 5)
+    assert 19.9 < answer.privacy["epsilon"] <= 20
+    kinds = [event["event"].split("(")[0] for event in answer.privacy["events"]]
+    assert kinds == ["BoundedRangeDpEvent", "GaussianDpEvent"] * 3
+
+
+def test_private_rows_never_raise_and_are_clipped_one_by_one():
+    wild = np.array([[np.nan, np.inf, -np.inf], [1e300, -5.0, 0.5], [0.2, 0.3, 0.4]])
+    rhs = np.array([np.nan, np.inf, -np.inf])
+    upper = np.array([1.0, 2.0, 3.0])
+    rows = clipped_rows(wild, rhs, upper, (0.5, 1.5), "packing")
+    np.testing.assert_array_equal(rows.A, [[0, 2, 0], [1, 0, 0.5], [0.2, 0.3, 0.4]])
+    np.testing.assert_array_equal(rows.b, [1.5, 1.5, 0.5])
+    np.testing.assert_array_equal(clipped_rows(wild, rhs, upper, (0.5, 1.5), "covering").b, [0.5, 1.5, 0.5])
+    sparse = clipped_rows(csr_array(wild), rhs, upper, (0.5, 1.5), "packing")
+    np.testing.assert_array_equal(sparse.A.toarray(), rows.A)
+    public = {
+        "c": np.ones(3), "opt": 1, "coef_bounds": upper, "rhs_bounds": (0.5, 1.5), "max_violated": 2,
+        "n_rows_public": 3, "epsilon": 1, "delta": 1e-6, "rounds": 5,
+    }  # fmt: skip
+    for A, b in (
+        (wild, rhs),
+        (csr_array(wild), rhs),
+        (wild[:0], rhs[:0]),
+        (np.tile(wild, (9, 1)), np.tile(rhs, 9)),
+    ):
+        for sense in ("packing", "covering"):
+            answer = solve_constraint_private(A, b, sense=sense, **public)
+            assert np.isfinite(answer.x).all()
+            assert answer.fun == pytest.approx(1)
+            assert "clipped" in answer.message
+
+
+def test_nothing_released_or_shown_tells_the_number_of_rows():
+    public = {
+        "c": np.ones(3), "opt": 1, "coef_bounds": 1, "rhs_bounds": (0, 1), "max_violated": 4,
+        "n_rows_public": 1_000, "epsilon": 1, "delta": 1e-6, "rounds": 5,
+    }  # fmt: skip
+    answers = [_seeded(1, np.ones((m, 3)), np.ones(m), **public) for m in (3, 400, 1_700)]
+    assert len({repr(answer.plan) + answer.message + repr(answer.privacy) for answer in answers}) == 1
+    for m in (3, 400, 1_700):
+        assert str(m) not in repr(clipped_rows(np.ones((m, 3)), 1.0, np.ones(3), (0, 1), "packing"))
+
+
+def test_a_person_with_more_rows_costs_more():
+    common = {
+        "c": np.ones(9), "opt": 2, "sense": "covering", "coef_bounds": 1, "rhs_bounds": (1, 1),
+        "max_violated": 100, "n_rows_public": 1_000, "epsilon": 1, "delta": 1e-6,
+    }  # fmt: skip
+    one, five = plan_constraint(**common), plan_constraint(**common, rows_per_person=5)
+    assert five.sensitivity == pytest.approx(5 * one.sensitivity)
+    assert five.alpha > one.alpha
+    assert plan_constraint(**common, rows_per_person=500).sensitivity == pytest.approx(2)  # never above W
+
+
+def test_paper_schedule_takes_the_printed_constants():
+    plan = plan_constraint(
+        c=[1.0, 2.0], opt=3, sense="covering", coef_bounds=1, rhs_bounds=(1, 1), max_violated=10,
+        n_rows_public=100, epsilon=1, delta=1e-3, schedule="paper", alpha=0.5,
+    )  # fmt: skip
+    assert plan.rounds == math.ceil(36 * 4 * math.log(100) / 0.25)
+    assert plan.sensitivity == pytest.approx(3 * 3 / 10)
+    assert plan.eps0 == pytest.approx(1 / math.sqrt(plan.rounds * math.log(1e3)))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"c": [1.0, 0.0]}, "c must have at least two entries, all above 0"),
+        ({"opt": 0}, "opt must be above 0"),
+        ({"opt": None}, "opt must be given, or opt_grid"),
+        ({"opt_grid": [1.0]}, "not both"),
+        ({"opt": None, "opt_grid": [-1.0, 1.0]}, "above 0"),
+        ({"max_violated": 0.5}, "max_violated must be at least 1"),
+        ({"max_violated": 50}, "max_violated must be below n_rows_public"),
+        ({"coef_bounds": ([-1.0, -1.0], [1.0, 1.0])}, "no signed coefficients"),
+        ({"coef_bounds": -1}, "coef_bounds must be"),
+        ({"rhs_bounds": (2, 1)}, "low <= high"),
+        ({"rows_per_person": 0}, "rows_per_person must be at least 1"),
+        ({"sense": "mixed"}, "sense must be one of"),
+        ({"A_ub": np.ones((3, 5))}, "A_ub must have 2 columns"),
+        ({"b_ub": np.ones(4)}, "one entry for each row"),
+        ({"A_ub": [["a", "b"]]}, "A_ub must hold numbers"),
+        ({"schedule": "paper"}, "alpha must be given"),
+        ({"neighbours": "friends"}, "neighbours must be"),
+    ],
+)
+def test_errors_name_the_argument(change, words):
+    call = {
+        "A_ub": np.ones((3, 2)), "b_ub": np.ones(3), "c": [1.0, 1.0], "opt": 1, "coef_bounds": 1,
+        "rhs_bounds": (0, 1), "max_violated": 2, "n_rows_public": 50, "epsilon": 1, "delta": 1e-6,
+    }  # fmt: skip
+    with pytest.raises(InvalidArgument, match=words):
+        solve_constraint_private(**{**call, **change})
