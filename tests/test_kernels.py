@@ -3,8 +3,11 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+import fastmwem
 
 KERNELS = """
 from fastmwem.kernels import kernel
@@ -52,3 +55,9 @@ def test_kernels_work_where_no_directory_can_be_written_to(package):
         package, HOME=str(package / "probe_kernels.py"), XDG_CACHE_HOME=str(package / "probe_kernels.py")
     )
     assert out.stdout == "8.0 None\n"
+
+
+def test_every_kernel_goes_through_the_helper():
+    source = Path(fastmwem.__file__).parent
+    strays = [path for path in source.rglob("*.py") if "import njit" in path.read_text()]
+    assert strays == []
