@@ -94,13 +94,18 @@ class TestEveryAccountant:
             assert judge.epsilon(event, 1e-6) == math.inf
             assert judge.delta(event, 10.0) == 1.0
 
-    def test_an_assumed_failure_is_added_to_delta(self, name):
+    def test_an_assumed_failure_is_added_to_delta_for_both_neighbours(self, name):
         judge, event = accountant(name), repeated(exponential_mechanism(0.1), 50)
-        failing = composed([event, AssumedFailureDpEvent(4e-7, "the index is perfect")])
-        assert judge.epsilon(failing, 1e-6) == pytest.approx(judge.epsilon(event, 6e-7))
-        assert judge.epsilon(failing, 1e-6) >= judge.epsilon(event, 6e-7)
-        assert judge.epsilon(failing, 3e-7) == math.inf
-        assert judge.delta(failing, 2.0) >= judge.delta(event, 2.0) + 4e-7
+        failing = composed([event, AssumedFailureDpEvent(1e-7, "the index is perfect")])
+        for epsilon in (0.0, 1.0, 2.0):
+            added = 1e-7 * (1 + math.exp(epsilon))
+            assert judge.delta(failing, epsilon) == pytest.approx(min(1, judge.delta(event, epsilon) + added))
+        for delta in (3e-6, 1e-3):
+            epsilon = judge.epsilon(failing, delta)
+            assert judge.delta(failing, epsilon) <= delta
+            assert judge.delta(failing, epsilon * (1 - 1e-6)) > delta
+            assert epsilon > judge.epsilon(event, delta)
+        assert judge.epsilon(failing, 1.9e-7) == math.inf
 
     def test_an_assumption_has_no_say_in_the_cost(self, name):
         judge = accountant(name)
@@ -116,6 +121,19 @@ class TestEveryAccountant:
             judge.delta(exponential_mechanism(0.1), -1.0)
         with pytest.raises(InvalidArgument, match="bounded-range"):
             judge.epsilon(exponential_mechanism(math.nan), 0.1)
+
+
+def test_a_failure_that_depends_on_the_table_needs_more_than_its_probability():
+    # As promised, neighbours have one law and nothing is lost. But where P's run would give the third outcome
+    # it fails and gives the second; Q's run the other way round. Each fails with probability gamma.
+    gamma = 1e-3
+    promised = np.array([1 - 2 * gamma, gamma, gamma])
+    p, q = promised + np.array([[0, gamma, -gamma], [0, -gamma, gamma]])
+    assert np.maximum(p - q, 0).sum() > 1.9 * gamma  # delta + gamma would be too small a charge
+    event = AssumedFailureDpEvent(gamma, "neither run fails")
+    for epsilon in (0.0, 0.5, 2.0):
+        worst = np.maximum(p - math.exp(epsilon) * q, 0).sum()
+        assert all(accountant(name).delta(event, epsilon) >= worst for name in ACCOUNTANTS)
 
 
 @pytest.mark.parametrize("name", PROVEN)

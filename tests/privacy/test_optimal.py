@@ -15,7 +15,9 @@ from fastmwem.privacy.accounting.bounded_range import (
     BoundedRangeProfile,
     _compose,
     _nodes,
+    _resolution,
     gaussian_mu,
+    single_mu,
 )
 from fastmwem.privacy.accounting.profiles import GaussianProfile
 from fastmwem.privacy.events import composed, exponential_mechanism, gaussian, laplace, repeated
@@ -131,7 +133,7 @@ def test_a_finer_grid_only_lowers_the_curve(eps0, k):
 
 
 def test_the_curve_is_convex_falling_and_ends():
-    g, v = _nodes(0.2, 16)
+    g, v = _nodes(0.2, 16, 128)
     y = np.exp(g * np.arange(len(v)))
     slopes = np.diff(v) / np.diff(y)
     assert np.all(slopes <= 0)
@@ -168,7 +170,7 @@ def test_blocks_agree_with_one_long_recursion():
 @pytest.mark.parametrize("sigma", [0.5, 1.0, 3.73, 40.0])
 def test_gaussian_events_alone_are_exact(sigma):
     for epsilon in (0.0, 0.1, 1.0, 4.0):
-        theirs = pld.from_gaussian_mechanism(sigma / math.sqrt(3), value_discretization_interval=1e-4)
+        theirs = pld.from_gaussian_mechanism(sigma / math.sqrt(3), value_discretization_interval=1e-3)
         exact = stats.norm.cdf(math.sqrt(3) / (2 * sigma) - epsilon * sigma / math.sqrt(3))
         exact -= math.exp(epsilon) * stats.norm.cdf(
             -math.sqrt(3) / (2 * sigma) - epsilon * sigma / math.sqrt(3)
@@ -182,7 +184,7 @@ def test_gaussian_events_alone_are_exact(sigma):
 def test_rounds_after_a_gaussian_match_the_integral(eps0, k, sigma):
     mu = 1 / sigma
     event = composed([repeated(exponential_mechanism(eps0), k), gaussian(sigma)])
-    g, v = _nodes(eps0, k)
+    g, v = _nodes(eps0, k, _resolution(k))
     y = np.exp(g * np.arange(len(v)))
 
     def curve(log_y):
@@ -216,6 +218,41 @@ def test_laplace_and_gaussian_together_against_dp_accounting(count, loss, sigma)
     for epsilon in (0.1, 0.5, 1.0):
         theirs = both.get_delta_for_epsilon(epsilon)
         assert theirs * 0.99 <= OPTIMAL.delta(event, epsilon) <= 2.0 * theirs + 1e-12
+
+
+def attack(sizes, y, steps=30):
+    """What an adversary gets from rounds of `sizes`, in this order, each t on a grid chosen with sight of
+    the outcomes so far: a lower bound on the delta of any composition that allows this order."""
+    if not sizes:
+        return np.maximum(0.0, 1 - y)
+    top = math.exp(sizes[0])
+    z = np.exp(np.linspace(0, sizes[0], steps + 1))
+    p = (top - z) / (top - 1)
+    after_high = attack(sizes[1:], y[..., None] / z, steps)
+    after_low = attack(sizes[1:], y[..., None] * top / z, steps)
+    return (p * after_high + (1 - p) * after_low).max(axis=-1)
+
+
+@pytest.mark.parametrize("small", [0.95, 0.85, 0.5, 0.1])
+def test_interleaved_rounds_of_two_sizes_stay_below(small):
+    epsilons = np.array([0.0, 0.4, 1.0])
+    for order in ([1, small, 1], [small, 1, small], [1, 1, small], [small, small, 1], [small, 1, 1]):
+        event = composed([exponential_mechanism(size) for size in order])
+        reached = attack(order, np.exp(epsilons))
+        for epsilon, delta in zip(epsilons, reached, strict=True):
+            assert OPTIMAL.delta(event, float(epsilon)) >= delta
+        smaller = composed([exponential_mechanism(0.7 * size) for size in order])
+        assert OPTIMAL.delta(smaller, 0.4) < reached[1]  # the adversary is no weakling
+
+
+def test_a_round_that_stands_alone_is_dominated_by_its_gaussian():
+    for eps0 in (1e-3, 0.1, 1.0, 5.0):
+        curve, top = GaussianProfile(single_mu(eps0)), math.exp(eps0)
+        for epsilon in np.linspace(0, eps0, 50):
+            exact = (math.sqrt(top) - math.exp(epsilon / 2)) ** 2 / (top - 1)
+            assert curve.delta(float(epsilon)) >= exact
+        # and it is the least such: at epsilon = 0 they meet
+        assert curve.delta(0.0) <= math.tanh(eps0 / 4) * (1 + 1e-4)
 
 
 def test_delta_reaches_zero_at_the_sum_of_epsilons():

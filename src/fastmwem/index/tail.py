@@ -117,7 +117,8 @@ class PerfectExcept(_Tail):
     """Assumed, not proven: the index returns the true top-k in all rounds, but for probability `gamma`.
 
     The paper's first theorem, with gamma = 1/m. tau = min over S. On the good event the run is what `Exact`
-    would make it, so (eps, delta) becomes (eps, delta + gamma): gamma is charged once per run.
+    would make it. gamma is charged once per run, as (1 + e^eps) gamma on top of delta: whether the index errs
+    depends on the private vector it is asked about, so the two neighbours may err at different outcomes.
     """
 
     gamma: float

@@ -111,13 +111,14 @@ def fit_to_budget(budget: Budget, plan: DpEvent | Sequence[DpEvent], *, using: s
     spend = spend_of(event)
     if not spend.private or spend.rho == 0:
         raise InvalidArgument("plan must hold at least one event with a size above 0 and noise above 0.")
-    if spend.failure >= budget.delta:
+    failure = spend.failure * (1 + math.exp(budget.epsilon))
+    if failure >= budget.delta:
         raise InvalidArgument(
-            f"delta must be above the failure probability that the plan assumes ({spend.failure:g}), "
+            f"delta must be above what the plan's assumed failure costs ({failure:.3g}), "
             f"got {budget.delta:g}: raise delta or drop the assumption."
         )
     judge = accountant(using)
-    start = math.sqrt(rho(Budget(budget.epsilon, budget.delta - spend.failure)) / spend.rho)
+    start = math.sqrt(rho(Budget(budget.epsilon, budget.delta - failure)) / spend.rho)
     return _largest(lambda factor: judge.epsilon(scaled(event, factor), budget.delta), budget.epsilon, start)
 
 

@@ -40,7 +40,10 @@ class BoundedRangeDpEvent(DpEvent):
 
 @attr.s(frozen=True, slots=True, auto_attribs=True)
 class AssumedFailureDpEvent(DpEvent):
-    """With probability at most `delta` the run is not what the other events say; `delta` is added."""
+    """With probability at most `delta` the run is not what the other events say.
+
+    Accountants add delta (1 + e^epsilon), because when it fails may depend on the private table.
+    """
 
     delta: float
     assumption: str

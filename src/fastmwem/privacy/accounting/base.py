@@ -15,6 +15,7 @@ from fastmwem.privacy.events import AssumedFailureDpEvent, BoundedRangeDpEvent, 
 
 __all__ = ["Accountant", "Spend", "spend_of"]
 
+_FAILURE_STEPS = 200  # more only where the failure itself uses up delta: then infinity is said
 Counts = tuple[tuple[float, int], ...]  # (parameter, how many), sorted by parameter
 
 
@@ -28,7 +29,7 @@ class Spend:
     ranged: Counts = ()  # bounded-range mechanisms, by epsilon
     gaussian: Counts = ()  # by noise multiplier
     pure: Counts = ()  # epsilon-DP mechanisms (Laplace), by epsilon
-    failure: float = 0.0  # probability that the rest is not what was done; added to delta
+    failure: float = 0.0  # probability that the rest is not what was done
     private: bool = True
 
     @property
@@ -109,6 +110,11 @@ class Accountant(ABC):
 
     `epsilon(event, delta)` and `delta(event, epsilon)` are upper bounds, rounded outward: the smallest
     float that the accountant can vouch for, never below it. Non-private events cost infinity.
+
+    An assumed failure of probability gamma adds gamma (1 + e^epsilon) to delta: with good(h) the outcomes at
+    which the run on h is what the events say, P(S) <= P(S and good(h)) + gamma, which is at most
+    e^epsilon Q'(S and good(h)) + delta + gamma for the promised Q', and Q' differs from Q by at most gamma
+    more. (The first gamma alone would do if good were one event for both neighbours; it may depend on h.)
     """
 
     name: str
@@ -123,12 +129,16 @@ class Accountant(ABC):
         spend = spend_of(event)
         if not spend.private:
             return math.inf
-        left = delta - spend.failure
-        if spend.failure:
-            left = math.nextafter(left, -math.inf)
-        if left < 0:
-            return math.inf
-        return self.profile(spend).epsilon(left)
+        profile, epsilon = self.profile(spend), 0.0
+        for _ in range(_FAILURE_STEPS):  # the least fixed point; one step without an assumed failure
+            left = delta - _failure(spend, epsilon)
+            if left < 0:
+                return math.inf
+            needed = profile.epsilon(left)
+            if not spend.failure or needed <= epsilon:
+                return max(needed, epsilon)
+            epsilon = needed * (1 + 1e-12)
+        return math.inf
 
     def delta(self, event: DpEvent, epsilon: float) -> float:
         """The delta that `event` costs at `epsilon`, at most 1."""
@@ -136,8 +146,14 @@ class Accountant(ABC):
         spend = spend_of(event)
         if not spend.private:
             return 1.0
-        delta = self.profile(spend).delta(epsilon)
-        return min(1.0, math.nextafter(delta + spend.failure, 2.0) if spend.failure else delta)
+        return min(1.0, self.profile(spend).delta(epsilon) + _failure(spend, epsilon))
 
     def __repr__(self) -> str:
         return f"accountant({self.name!r})"
+
+
+def _failure(spend: Spend, epsilon: float) -> float:
+    """What the assumed failures add to delta at `epsilon`, rounded up."""
+    if not spend.failure:
+        return 0.0
+    return spend.failure * (1 + math.exp(min(epsilon, 700.0))) * (1 + 2.0**-48)

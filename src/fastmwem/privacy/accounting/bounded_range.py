@@ -1,11 +1,11 @@
 """Adaptive composition of bounded-range mechanisms: a proven upper bound on its privacy curve.
 
-The exact curve. Let D_k(y) be the largest delta at epsilon = ln y that k adaptively chosen eps0-bounded-range
-mechanisms can have. One such mechanism is dominated by a two-point loss: t with probability p, t - eps0
-with 1 - p, for some t in [0, eps0] (Dong, Durfee and Rogers 2020), which an adversary may choose anew each
-round. With z = e^t and E = e^eps0, unit mass under both hypotheses gives p(z) = (E - z)/(E - 1), and
+The exact curve. Let D_k(y) be the largest delta at epsilon = ln y that k adaptively chosen
+eps0-bounded-range mechanisms can have, D_0(y) = max(0, 1 - y). If the first of them has likelihood ratio
+r = dP/dQ, the most that can follow is E_Q r D_{k-1}(y/r). The ratio lies in some [z/E, z], E = e^eps0, with
+E_Q r = 1, and r D(y/r) is convex in r when D is convex: the expectation is largest with all mass at the ends
+z = e^t and z/E, with probability p(z) = (E - z)/(E - 1) of z under P. So (Dong, Durfee and Rogers 2020)
 
-    D_0(y) = max(0, 1 - y),
     D_k(y) = sup_{1 <= z <= E}  p(z) D_{k-1}(y/z) + (1 - p(z)) D_{k-1}(y E/z).                          (1)
 
 Shape. D_k(y) is a supremum of terms E_Q max(0, dP/dQ - y), each convex and nonincreasing in y; so is D_k. It
@@ -43,12 +43,12 @@ from scipy.special import erfcx
 from fastmwem.kernels import kernel
 from fastmwem.privacy.accounting.profiles import gaussian_delta, smallest_that_fits
 
-__all__ = ["BLOCK", "BoundedRangeProfile", "gaussian_mu"]
+__all__ = ["BLOCK", "LARGEST", "BoundedRangeProfile", "gaussian_mu", "single_mu"]
 
 BLOCK = 128  # rounds composed by (1); more go by blocks of so many, each below a Gaussian
 LARGEST = 8.0  # eps0 above which (1) is not run: a mechanism that loses so much is charged as pure
 LARGEST_MU = 6.0  # of one block; above it 1 - V_k drowns in rounding, and epsilon is beyond 18 anyway
-_NODES = 2048  # about so many nodes, r = _NODES / k to eps0, at least 8
+_NODES = 2048  # about so many nodes in a profile
 _U = 2.0**-53
 _UP = 1 + 64 * _U
 _TINY = 1e-300
@@ -107,10 +107,14 @@ def _compose(eps0, k, r):
     return v[r : r + k * r + 1].copy()
 
 
+def _resolution(k: int) -> int:
+    """r, the nodes in a stretch of eps0: even, so that halves of eps0 are nodes, and at least 8."""
+    return max(8, 2 * (_NODES // (2 * k)))
+
+
 @lru_cache(maxsize=64)
-def _nodes(eps0: float, k: int) -> tuple[float, NDArray[np.float64]]:
+def _nodes(eps0: float, k: int, r: int) -> tuple[float, NDArray[np.float64]]:
     """(g, V_k at the nodes e^(i g))."""
-    r = max(8, 2 * (_NODES // (2 * k)))
     return eps0 / r, _compose(eps0, k, r)
 
 
@@ -124,7 +128,9 @@ def _block_mu(eps0: float, k: int) -> float:
         Phi(-x) - y Phi(-x - mu) = exp(-x^2/2)/2 (erfcx(x/sqrt 2) - e^s erfcx((x + mu)/sqrt 2)).
     Past the last node V_k is 0; below y = 1 both curves follow from those above by the same (2).
     """
-    g, v = _nodes(eps0, k)
+    if eps0 > LARGEST:
+        return math.inf
+    g, v = _nodes(eps0, k, min(_resolution(k), 256))
     middle = g * (np.arange(len(v) - 1) + 0.5)
 
     def dominates(mu: float) -> bool:
@@ -143,26 +149,29 @@ def _block_mu(eps0: float, k: int) -> float:
 
 
 def gaussian_mu(eps0: float, count: int) -> float:
-    """The mu of a Gaussian that dominates `count` adaptively chosen eps0-bounded-range mechanisms.
+    """The mu of a Gaussian that dominates `count` adaptively chosen eps0-bounded-range mechanisms in a row.
 
     Blocks of at most `BLOCK` rounds are dominated by a Gaussian each, whatever came before, and dominating
     pairs compose adaptively (Zhu, Dong and Wang 2022, theorem 10): together they are dominated by
     the Gaussian with the sum of the mu^2. For large eps0 nothing is claimed: infinity.
     """
-    if eps0 > LARGEST:
-        return math.inf
     whole, rest = divmod(count, BLOCK)
     total = whole * _block_mu(eps0, BLOCK) ** 2 if whole else 0.0
     total += _block_mu(eps0, rest) ** 2 if rest else 0.0
     return math.sqrt(total) * (1 + 2.0**-48)
 
 
+def single_mu(eps0: float) -> float:
+    """The mu of a Gaussian that dominates one eps0-bounded-range mechanism, wherever it stands."""
+    return _block_mu(eps0, 1)
+
+
 class BoundedRangeProfile:
     """The curve of k <= `BLOCK` adaptively chosen eps0-bounded-range mechanisms and a Gaussian of `mu`.
 
     Whatever the order of the rounds and the Gaussian noise, it costs no more than with the Gaussian
-    first: for a Gaussian loss L, sup_z E (p(z) D(y e^-L/z) + ..) <= E sup_z (p(z) D(y e^-L/z) + ..), so
-    moving the expectation out over one round, which is moving the noise earlier, cannot lower delta.
+    first and the rounds in a row: for a Gaussian loss L, sup_z E (p(z) D(y e^-L/z) + ..) is at most
+    E sup_z (p(z) D(y e^-L/z) + ..), so moving the noise to before a round cannot lower delta.
     So delta(eps) <= E V_k(e^(eps - L)), L ~ N(mu^2/2, mu^2).
 
     V_k is a sum of hinges w_i (1 - y/y_i)_+ over the nodes, and the expectation of a hinge is the Gaussian's
@@ -176,7 +185,7 @@ class BoundedRangeProfile:
     def __init__(self, eps0: float, k: int, mu: float = 0.0) -> None:
         if not 1 <= k <= BLOCK or eps0 > LARGEST:
             raise ValueError(f"k must be in 1..{BLOCK} and eps0 at most {LARGEST}")
-        g, v = _nodes(eps0, k)
+        g, v = _nodes(eps0, k, _resolution(k))
         self.mu = mu
         self._top = g * (len(v) - 1)
         width = math.expm1(g)
