@@ -24,6 +24,7 @@ _PUBLIC = {
     "prefixes": "queries.ranges",
     "query_release": "problems.query_release",
     "ranges": "queries.ranges",
+    "Marginals": "queries.marginals",
     "Hnsw": "index.hnsw",
     "Ivf": "index.ivf",
     "Lsh": "index.lsh",
