@@ -201,7 +201,7 @@ def _spark(engine: str) -> tuple[Any, Any]:
             "(`apt-get install openjdk-17-jre-headless`, `brew install openjdk@17`) or use engine 'duckdb'."
         )
     _import("pyspark", "spark")
-    from pyspark.sql import SparkSession
+    from pyspark.sql import SparkSession  # pyright: ignore[reportMissingImports] - an extra
 
     def start() -> Any:
         builder = SparkSession.builder.appName("fastmwem")  # pyright: ignore[reportAttributeAccessIssue]
