@@ -66,7 +66,7 @@ def test_constants_are_tight_upper_bounds(case):
 
 
 def test_threaded_pass_equals_serial():
-    matrix = (RNG.random((3000, 1700)) < 0.2).astype(np.int8)
+    matrix = (RNG.random((10_000, 1700)) < 0.2).astype(np.int8)
     queries = Binary(matrix)  # above the threshold of threads
     v = RNG.random(1700)
     np.testing.assert_allclose(queries.answers(v), matrix @ v, rtol=0, atol=1e-11)

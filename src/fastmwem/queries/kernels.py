@@ -1,8 +1,9 @@
 """Compiled products of stored rows with a vector, shared by every representation that keeps its rows.
 
 A representation hands its arrays over as a tuple, and the tuple's length says how the rows lie:
-`(matrix,)` rows of numbers of any type, `(indptr, cells, values)` compressed sparse rows. `dot_row` is
-compiled for each kind where it is used, so that a selector can fuse evaluation with what surrounds it.
+`(matrix,)` rows of numbers, int8 for zeros and ones only; `(indptr, cells, values)` compressed sparse rows.
+`dot_row` is compiled for each kind where it is used, so that a selector can fuse evaluation with what
+surrounds it.
 
 Sums may be reassociated (that is what makes them fast), never computed in less than float64.
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import prange
+from numba import prange, types
 from numba.extending import overload
 
 from fastmwem.kernels import kernel
@@ -32,7 +33,7 @@ __all__ = [
 ]
 
 REASSOCIATE = {"reassoc", "nsz", "contract"}  # keeps NaN and infinity meaningful, unlike fastmath=True
-THREADED = 4_000_000  # bytes of rows from which a pass gains by threads
+THREADED = 16_000_000  # bytes of rows from which a pass gains by threads even where cores are busy
 
 
 def dot_row(data: Any, i: int, v: Any) -> float:
@@ -99,6 +100,17 @@ def _spread(data: Any, i: int, dim: int) -> tuple[float, float, float]:
 
 @overload(_spread, jit_options={"fastmath": True})  # stored numbers are finite
 def _spread_row(data, i, dim):
+    if len(data) == 1 and data[0].dtype == types.int8:
+
+        def bits(data, i, dim):
+            row, count = data[0][i], 0
+            for j in range(dim):
+                count += row[j]
+            mixed = 0.5 if 0 < count < dim else 0.0
+            return mixed, np.sqrt(count * (1.0 - count / dim)), 1.0
+
+        return bits
+
     if len(data) == 1:
 
         def stored(data, i, dim):
@@ -144,7 +156,7 @@ def dot_all(data, v, out):
 
 @kernel(parallel=True)
 def dot_all_threaded(data, v, out):
-    """`dot_all` on all threads: worth their start from about `THREADED` bytes of rows."""
+    """`dot_all` on all threads: worth their start from `THREADED` bytes of rows."""
     for i in prange(out.size):
         out[i] = dot_row(data, i, v)
 

@@ -35,7 +35,7 @@ class Certified(Selector):
     """Rejection sampling from certified bounds: exact like a full scan, at a few evaluations a pick.
 
     The first pick looks at every score; later ones evaluate about sum exp(u) / sum exp(x) of them, u the
-    bounds and x the scaled scores. Where the trials of a pick have cost half a streaming pass, the pass is
+    bounds and x the scaled scores. Where the trials of a pick have cost as much as a streaming pass, it is
     made: it refreshes every bound. See `fastmwem.select.bounds` for the proof.
 
     `passes` counts the refreshes, `trials` the evaluations of the last pick, and `pass_cost` is what a
@@ -60,7 +60,7 @@ class Certified(Selector):
         self._tops = np.empty(-(-m // bounds.CHUNK))
         self._data = queries.kernel_data()
         self.pass_cost = trials_worth_a_pass(candidates)
-        self._budget = max(16, self.pass_cost // 2)
+        self._budget = self.pass_cost
         self._largest_offset = float(np.abs(candidates.offsets).max())
         self._shape = (dim,)
         self._rounds = self.passes = self.trials = 0

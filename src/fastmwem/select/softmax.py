@@ -17,7 +17,7 @@ from fastmwem.kernels import kernel
 __all__ = ["BLOCK", "THREADED", "choose", "draw_sign", "scale_and_sum", "scale_and_sum_threaded"]
 
 BLOCK = 1024
-THREADED = 30_000  # candidates from which the exponentials gain by threads
+THREADED = 500_000  # candidates from which the exponentials gain by threads
 
 
 @kernel
