@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fastmwem.errors import InvalidArgument, check_at_least, check_choice, check_probability
+from fastmwem.privacy.budget import Budget
 from fastmwem.privacy.events import AssumedFailureDpEvent, DpEvent, exponential_mechanism
 
 __all__ = ["Assumed", "Certified", "Exact", "PerfectExcept", "Tail", "parse_tail"]
@@ -46,6 +47,20 @@ class _Tail:
     def standing(self) -> tuple[DpEvent, ...]:
         """What a run costs once, however many its rounds."""
         return ()
+
+    def left(self, budget: Budget) -> Budget:
+        """What `standing` leaves of `budget` for the rounds."""
+        return budget
+
+    def eps0(self, price: float) -> float:
+        """The mechanism's eps0 in a pick that may cost `price` in all: `event(eps0)` is what `price` buys."""
+        eps0 = price - 4.0 * self.slip
+        if eps0 <= 0:
+            raise InvalidArgument(
+                f"c of the tail must be below {price / 4:.3g}, a quarter of what the budget leaves for a "
+                "round: use the certified tail, or fewer rounds."
+            )
+        return eps0
 
 
 @dataclass(frozen=True)
@@ -133,6 +148,14 @@ class PerfectExcept(_Tail):
     @property
     def standing(self) -> tuple[DpEvent, ...]:
         return (AssumedFailureDpEvent(self.gamma, self.assumption),)
+
+    def left(self, budget: Budget) -> Budget:
+        if self.gamma >= budget.delta:
+            raise InvalidArgument(
+                f"gamma of the tail must be below delta = {budget.delta:g}, which it is part of, "
+                f"got {self.gamma:g}."
+            )
+        return Budget(budget.epsilon, budget.delta - self.gamma)
 
 
 Tail = Exact | Certified | Assumed | PerfectExcept

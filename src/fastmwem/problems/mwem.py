@@ -30,11 +30,12 @@ from typing import Any, Literal
 import numpy as np
 
 from fastmwem.errors import InvalidArgument, check_choice, check_whole
+from fastmwem.index.tail import Certified, Tail, parse_tail
 from fastmwem.mw.loop import Progress, play
 from fastmwem.mw.schedule import make_step, paper_epsilon
 from fastmwem.mw.update import MultiplicativeWeights
 from fastmwem.privacy.calibrate import calibrate_rounds, fit_to_budget
-from fastmwem.privacy.events import DpEvent, composed, exponential_mechanism, gaussian, repeated
+from fastmwem.privacy.events import DpEvent, composed, gaussian, repeated
 from fastmwem.privacy.ledger import Ledger
 from fastmwem.privacy.noise import add_gaussian
 from fastmwem.privacy.randomness import Randomness
@@ -51,16 +52,20 @@ _BETA = 0.05
 
 @dataclass(frozen=True)
 class Spending:
-    """What the budget buys: T rounds at `eps0`, and n with noise `count_noise` (a multiplier) if private."""
+    """What the budget buys: T rounds at `eps0`, and n with noise `count_noise` (a multiplier) if private.
+
+    `tail` says what a pick and a run cost beyond eps0: nothing, unless lazy selection rests on an assumption.
+    """
 
     rounds: int
     eps0: float
     count_noise: float | None
+    tail: Tail
 
     @property
     def event(self) -> DpEvent:
-        rounds = repeated(exponential_mechanism(self.eps0), self.rounds)
-        return rounds if self.count_noise is None else composed([gaussian(self.count_noise), rounds])
+        rounds = [*self.tail.standing, repeated(self.tail.event(self.eps0), self.rounds)]
+        return composed(rounds if self.count_noise is None else [gaussian(self.count_noise), *rounds])
 
 
 @dataclass(frozen=True)
@@ -92,21 +97,22 @@ class Mwem:
 
     def spending(self, problem: Problem, rounds: int) -> Spending:
         """eps0 for `rounds` rounds, and the noise of n where it is private; nothing is spent yet."""
-        budget = problem.budget
+        tail = parse_tail(self.tail)
+        budget = tail.left(problem.budget)
         if self.schedule == "paper":
             share = 1.0 if not problem.counts else 1.0 - _COUNT_SHARE
             eps0 = paper_epsilon(budget.epsilon * math.sqrt(share), budget.delta, rounds)
-            return Spending(rounds, eps0, self._count_noise(problem, eps0 * math.sqrt(rounds / 8 / share)))
+            noise = self._count_noise(problem, eps0 * math.sqrt(rounds / 8 / share))
+            return Spending(rounds, eps0, noise, tail)
         if not problem.counts:
-            return Spending(
-                rounds, calibrate_rounds(budget, rounds, accountant=problem.accountant).eps0, None
-            )
+            price = calibrate_rounds(budget, rounds, accountant=problem.accountant).eps0
+            return Spending(rounds, tail.eps0(price), None, tail)
         relative = Spending(
-            rounds, math.sqrt(8 * (1 - _COUNT_SHARE) / rounds), self._count_noise(problem, 1.0)
+            rounds, math.sqrt(8 * (1 - _COUNT_SHARE) / rounds), self._count_noise(problem, 1.0), Certified()
         )
         factor = fit_to_budget(budget, relative.event, using=problem.accountant)
         assert relative.count_noise is not None
-        return Spending(rounds, relative.eps0 * factor, relative.count_noise / factor)
+        return Spending(rounds, tail.eps0(relative.eps0 * factor), relative.count_noise / factor, tail)
 
     def _count_noise(self, problem: Problem, root_rho: float) -> float | None:
         """sigma with 1/(2 sigma^2) = share * rho."""
@@ -163,7 +169,7 @@ class Mwem:
         )
         player = MultiplicativeWeights(queries, step, width=weight)
         picks = play(player, selector, rounds, ledger, progress)
-        bound = self._bound(problem, mechanism, rounds, player.regret * weight)
+        bound = self._bound(problem, mechanism, rounds, player.regret * weight, spending.tail.slip)
         if (
             spending.count_noise is not None
         ):  # |n - n~| at 95 %, once for the scores and once for the comparator
@@ -195,11 +201,19 @@ class Mwem:
         scale = noise * problem.unit.rows_per_person
         return max(1.0, float(add_gaussian(data.rows(), scale, randomness)))
 
-    def _bound(self, problem: Problem, mechanism: ExponentialMechanism, rounds: int, regret: float) -> float:
+    def _bound(
+        self,
+        problem: Problem,
+        mechanism: ExponentialMechanism,
+        rounds: int,
+        regret: float,
+        slip: float,
+    ) -> float:
+        """A tail charged with `slip` makes a pick at most e^slip times as likely: slip / scale is lost."""
         if self.iterate == "last":
             return math.inf
         tail = math.log(1 / _BETA)
-        slack = math.log(2 * problem.workload.m) + 1 + math.sqrt(2 * tail / rounds) + tail / rounds
+        slack = math.log(2 * problem.workload.m) + 1 + math.sqrt(2 * tail / rounds) + tail / rounds + slip
         return regret + slack / mechanism.scale
 
 
