@@ -150,12 +150,13 @@ class PerfectExcept(_Tail):
         return (AssumedFailureDpEvent(self.gamma, self.assumption),)
 
     def left(self, budget: Budget) -> Budget:
-        if self.gamma >= budget.delta:
+        most = budget.delta / (1.0 + math.exp(min(budget.epsilon, 700.0)))
+        if self.gamma >= most:
             raise InvalidArgument(
-                f"gamma of the tail must be below delta = {budget.delta:g}, which it is part of, "
-                f"got {self.gamma:g}."
+                f"gamma of the tail must be below delta / (1 + e^epsilon) = {most:.3g}, got {self.gamma:g}: "
+                "it is paid for out of delta."
             )
-        return Budget(budget.epsilon, budget.delta - self.gamma)
+        return Budget(budget.epsilon, budget.delta * (1.0 - self.gamma / most) * (1.0 - 1e-9))
 
 
 Tail = Exact | Certified | Assumed | PerfectExcept
