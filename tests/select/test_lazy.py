@@ -9,6 +9,7 @@ from scipy import stats
 
 from fastmwem.errors import BoundViolated, InvalidArgument
 from fastmwem.index import INDICES, Assumed, Certified, PerfectExcept, build_index
+from fastmwem.index.flat import FlatIndex
 from fastmwem.mw.loop import play
 from fastmwem.privacy.budget import Budget
 from fastmwem.privacy.events import AssumedFailureDpEvent, BoundedRangeDpEvent, composed, repeated
@@ -381,6 +382,19 @@ def test_evaluations_are_few():
         after = selector.diagnostics
         assert (after["evaluations"] - before["evaluations"]) / 50 < most * np.sqrt(40_000)
         assert after["passes"] <= 1
+
+
+def test_no_other_index_may_vouch():
+    """A subclass that claims to be exact, or to have a bound, is not taken at its word: it is not taken."""
+    candidates = candidates_with(SCORES["random"])
+
+    class Boastful(FlatIndex):
+        def search(self, v, k):
+            return super().search(v, k)._replace(tail=Certified(-1e9))
+
+    for tail in (None, "exact", Assumed(1.0)):
+        with pytest.raises(InvalidArgument, match="what build_index made"):
+            Lazy(candidates, UNIT, Randomness.seeded(1), index=Boastful(candidates), tail=tail)
 
 
 def test_bad_arguments_are_refused():

@@ -21,6 +21,7 @@ import numpy as np
 from fastmwem.errors import BoundViolated, InvalidArgument, check_whole
 from fastmwem.index import Flat, Index, Spec, Tail, build_index, parse_tail
 from fastmwem.index.flat import FlatIndex, largest
+from fastmwem.index.points import SpecIndex
 from fastmwem.index.tail import Certified, Exact
 from fastmwem.privacy.events import DpEvent
 from fastmwem.privacy.randomness import Randomness
@@ -157,6 +158,8 @@ class Lazy(Selector):
         k = min(candidates.m, math.ceil(math.sqrt(self.codes))) if k is None else k
         self.k = check_whole("k", k, 1, candidates.m, fix="it counts candidates")
         self.index = index if isinstance(index, Index) else build_index(candidates, index or "flat", mass)
+        if type(self.index) not in (FlatIndex, SpecIndex):  # what another class vouches for is not proven
+            raise InvalidArgument("index must be a name, a spec, or what build_index made of one.")
         if self.index.candidates is not candidates:
             raise InvalidArgument("index must be built over the same candidates that are selected from.")
         if isinstance(self.tail, Exact) and not isinstance(self.index, FlatIndex):
