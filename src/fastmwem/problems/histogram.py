@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fastmwem.mw.entropic import simplex_multiplier
 from fastmwem.mw.loop import Progress
 from fastmwem.privacy.calibrate import fit_to_budget
 from fastmwem.privacy.events import laplace
@@ -111,8 +112,4 @@ def project_to_total(noisy: FloatArray, total: float) -> FloatArray:
     >>> project_to_total(np.array([3.0, -1.0, 2.0]), 4.0).tolist()
     [2.5, 0.0, 1.5]
     """
-    ordered = np.sort(noisy)[::-1]
-    excess = np.cumsum(ordered) - total
-    places = np.arange(1, noisy.size + 1)
-    kept = int(np.flatnonzero(ordered * places > excess)[-1]) + 1
-    return np.maximum(noisy - excess[kept - 1] / kept, 0.0)
+    return np.maximum(noisy - simplex_multiplier(noisy, total), 0.0)

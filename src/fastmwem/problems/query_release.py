@@ -28,7 +28,6 @@ from fastmwem.problems.method import (
     Records,
     check_cells,
 )
-from fastmwem.problems.mwem import Mwem
 from fastmwem.queries.base import IntArray, Queries
 from fastmwem.queries.linear import check_unit_values, linear
 from fastmwem.queries.marginals import check_records
@@ -38,10 +37,12 @@ from fastmwem.results.release import Release
 
 __all__ = ["METHODS", "Plan", "plan", "query_release"]
 
-# name -> (module, class): a new method is a new file and one line here
+# name -> (module, class) of those that do it, each for the workloads that it applies to (`predict` is not
+# None), the first that applies being taken: a new method is a new file and one line here
 METHODS = {
-    "mwem": ("mwem", "Mwem"),
-    "histogram": ("histogram", "HistogramNoise"),
+    "mwem": (("mwem", "Mwem"),),
+    "direct": (("direct_ranges", "DirectRanges"),),
+    "histogram": (("histogram", "HistogramNoise"),),
 }
 
 
@@ -120,7 +121,7 @@ def plan(
     """
     unit = Unit(Neighbours.parse(neighbours), rows_per_person)
     problem = _problem(workload, Budget(epsilon, delta), unit, check_whole("n", n), accountant, support)
-    return _plan(problem, _methods(options, support is not None))
+    return _plan(problem, {**options, "support": support is not None})[0]
 
 
 def query_release(
@@ -190,9 +191,12 @@ def query_release(
         "iterate": iterate,
         "step": step,
     }
-    methods = _methods(options, support is not None)
-    check_choice("method", method, ("auto", *methods))
-    chosen = _plan(problem, methods).chosen if method == "auto" else method
+    check_choice("method", method, ("auto", *METHODS))
+    planned, methods = _plan(problem, {**options, "support": support is not None})
+    chosen = planned.chosen if method == "auto" else method
+    if chosen not in methods:
+        others = ", ".join(methods)
+        raise InvalidArgument(f"method {chosen!r} does not apply to this workload: choose one of {others}.")
     randomness = Randomness.private() if randomness is None else randomness
     ledger = Ledger(budget, make_accountant(accountant))
     outcome = methods[chosen].run(problem, private_data, ledger, randomness, progress)
@@ -301,20 +305,19 @@ def _domain(workload: Queries) -> Domain | None:
     return found
 
 
-def _methods(options: dict[str, Any], support: bool) -> dict[str, Method]:
-    made: dict[str, Method] = {}
-    for name, (module, kind) in METHODS.items():
-        if name == "mwem":
-            made[name] = Mwem(**options, support=support)
-        else:
-            build: Callable[[], Method] = getattr(import_module(f"fastmwem.problems.{module}"), kind)
-            made[name] = build()
-    return made
-
-
-def _plan(problem: Problem, methods: dict[str, Method]) -> Plan:
-    found = [p for method in methods.values() if (p := method.predict(problem)) is not None]
-    return Plan(tuple(sorted(found, key=lambda p: p.max_error)), problem)
+def _plan(problem: Problem, options: dict[str, Any]) -> tuple[Plan, dict[str, Method]]:
+    """The predictions, best first, and for each name the implementation that applies to the workload."""
+    found: dict[str, tuple[Prediction, Method]] = {}
+    for name, kinds in METHODS.items():
+        for module, kind in kinds:
+            build: Callable[..., Method] = getattr(import_module(f"fastmwem.problems.{module}"), kind)
+            method = build(**options) if name == "mwem" else build()
+            prediction = method.predict(problem)
+            if prediction is not None:
+                found[name] = (prediction, method)
+                break
+    ordered = sorted((prediction for prediction, _ in found.values()), key=lambda p: p.max_error)
+    return Plan(tuple(ordered), problem), {name: method for name, (_, method) in found.items()}
 
 
 def _seconds(seconds: float) -> str:

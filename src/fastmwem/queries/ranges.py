@@ -57,6 +57,10 @@ class Intervals(Queries):
         """The mass of each cell of the column."""
         return self._line.answers(v)
 
+    def spread(self, line: FloatArray) -> FloatArray:
+        """The adjoint of `project`: every cell gets the number of its cell of the column."""
+        return self._line.adjoint(line)
+
     def prefix_sums(self, v: FloatArray) -> FloatArray:
         """F_0 = 0 .. F_n."""
         sums = np.zeros(self.length + 1)
