@@ -11,7 +11,7 @@ from fastmwem.queries.base import Candidates
 from fastmwem.queries.binary import Binary
 from fastmwem.queries.dense import Dense
 from fastmwem.select import ExponentialMechanism, bounds, make_selector
-from fastmwem.select.certified import Certified
+from fastmwem.select.certified import Certified, Costs
 
 TOO_UNLIKELY = 1e-6
 M, DIM, PERIOD, CYCLES = 90, 15, 60, 400
@@ -78,8 +78,18 @@ def test_few_evaluations_are_made_where_the_probe_hardly_moves():
     assert selector.diagnostics["passes"] == 1
 
 
-def test_anchors_give_way_and_candidates_keep_valid_bounds():
+@pytest.mark.parametrize("slots", [1, 2, 16])
+def test_law_is_softmax_for_any_number_of_anchors(slots, monkeypatch):
+    monkeypatch.setattr(Costs, "slots", lambda self, dim: slots)
+    candidates = Candidates(Binary(BITS), OFFSETS, True)
+    selector = Certified(candidates, ExponentialMechanism(120.0, 1.0), Randomness.seeded(8))
+    assert statistic(selector, trajectory(0.5), 60.0, cycles=200) > TOO_UNLIKELY
+
+
+@pytest.mark.parametrize("slots", [2, 16])
+def test_anchors_give_way_and_candidates_keep_valid_bounds(slots, monkeypatch):
     """Many more turns than slots, on a walk that comes back: every leaf stays above its true weight."""
+    monkeypatch.setattr(Costs, "slots", lambda self, dim: slots)
     candidates = Candidates(Binary(BITS), OFFSETS, True)
     selector = Certified(candidates, ExponentialMechanism(120.0, 1.0), Randomness.seeded(3))
     selector._budget = 10**6  # never refresh
@@ -94,9 +104,9 @@ def test_anchors_give_way_and_candidates_keep_valid_bounds():
         drifts = np.array([bounds.drift_between(b.numbers, v, anchor) for anchor in b.anchors])
         upper = np.log(b.leaves) + b.numbers[bounds.REFERENCE] + drifts[b.owners]
         assert (truth <= upper).all()
-        for a in range(bounds.SLOTS):  # and the trees hold the sums of their leaves
+        for a in range(b.drifts.size):  # and the trees hold the sums of their leaves
             assert bounds._mass(b, a) == pytest.approx(b.leaves[b.owners == a].sum(), rel=1e-9)
-    assert turns > 3 * bounds.SLOTS
+    assert turns > 3 * b.drifts.size
     assert selector.diagnostics["passes"] == 1
 
 
@@ -159,6 +169,8 @@ def test_memory_is_refused_before_it_is_taken(monkeypatch):
 
 def test_state_takes_few_bytes_a_candidate():
     m = 100_000
-    state = bounds.make_bounds(m, 10)
+    state = bounds.make_bounds(m, 10, 16)
     assert sum(array.nbytes for array in state) + 8 * m <= 48 * m
-    assert sum(array.nbytes for array in state) + 8 * m == pytest.approx(bounds.bytes_needed(m, 10), rel=0.01)
+    assert sum(array.nbytes for array in state) + 8 * m == pytest.approx(
+        bounds.bytes_needed(m, 10, 16), rel=0.01
+    )

@@ -35,7 +35,6 @@ from fastmwem.queries.kernels import REASSOCIATE, dot_row_twice
 from fastmwem.select.softmax import draw_sign
 
 FAN = 64  # children a node of a tree has
-SLOTS = 16  # anchors at most
 FAR = 50.0  # an anchor is not folded into one that lies further off
 FLOOR = -600.0  # log-weights lie at most this far below the reference: looser bounds, never an underflow
 CHUNK = 16 * FAN  # leaves that one step of a refresh handles
@@ -53,17 +52,17 @@ class Bounds(NamedTuple):
 
     leaves: FloatArray  # (m,) w_i
     owners: NDArray[np.uint8]  # (m,) the anchor that candidate i belongs to
-    trees: FloatArray  # (SLOTS, nodes) sums of w over the members of each anchor, level after level
+    trees: FloatArray  # (slots, nodes) sums of w over the members of each anchor, level after level
     starts: IntArray  # where each level starts: sums of 64 leaves first, at most 64 sums last
-    anchors: FloatArray  # (SLOTS, dim) v_A
-    drifts: FloatArray  # (SLOTS,) at the probe of the round
-    masses: FloatArray  # (SLOTS,) sum of u, relative to exp(numbers[REFERENCE] + numbers[PEAK])
+    anchors: FloatArray  # (slots, dim) v_A
+    drifts: FloatArray  # (slots,) at the probe of the round
+    masses: FloatArray  # (slots,) sum of u, relative to exp(numbers[REFERENCE] + numbers[PEAK])
     numbers: FloatArray
     counts: IntArray
 
 
-def make_bounds(m: int, dim: int) -> Bounds:
-    """Room for m candidates over `dim` cells."""
+def make_bounds(m: int, dim: int, slots: int) -> Bounds:
+    """Room for m candidates over `dim` cells and at most `slots` anchors."""
     starts, width = [0], m
     while width > FAN or len(starts) == 1:
         width = -(-width // FAN)
@@ -71,19 +70,19 @@ def make_bounds(m: int, dim: int) -> Bounds:
     return Bounds(
         leaves=np.empty(m),
         owners=np.zeros(m, np.uint8),
-        trees=np.zeros((SLOTS, starts[-1])),
+        trees=np.zeros((slots, starts[-1])),
         starts=np.array(starts, np.int64),
-        anchors=np.zeros((SLOTS, dim)),
-        drifts=np.zeros(SLOTS),
-        masses=np.zeros(SLOTS),
+        anchors=np.zeros((slots, dim)),
+        drifts=np.zeros(slots),
+        masses=np.zeros(slots),
         numbers=np.zeros(8),
         counts=np.zeros(4, np.int64),
     )
 
 
-def bytes_needed(m: int, dim: int) -> float:
+def bytes_needed(m: int, dim: int, slots: int) -> float:
     """What `make_bounds` and one refresh allocate."""
-    return m * (8 + 1 + 8 + SLOTS * 8 / (FAN - 1)) + 8.0 * SLOTS * (dim + 2)
+    return m * (8 + 1 + 8 + slots * 8 / (FAN - 1)) + 8.0 * slots * (dim + 2)
 
 
 @kernel
@@ -225,7 +224,7 @@ def _turn(b, v):
     slot = np.argmin(b.masses)
     if b.masses[slot] > 0.0:
         nearest, distance = -1, FAR
-        for a in range(SLOTS):
+        for a in range(b.drifts.size):
             if a != slot:
                 apart = drift_between(b.numbers, b.anchors[slot], b.anchors[a])
                 if apart < distance:
@@ -244,7 +243,7 @@ def _turn(b, v):
 def begin(b, v):
     """Start a round at v: drifts, masses, a new anchor if the current one is far. 0, or why not."""
     peak = b.numbers[SLACK]
-    for a in range(SLOTS):
+    for a in range(b.drifts.size):
         if a == b.counts[CURRENT] or _mass(b, a) > 0.0:
             b.drifts[a] = drift_between(b.numbers, v, b.anchors[a])
             if not np.isfinite(b.drifts[a]):
@@ -252,7 +251,7 @@ def begin(b, v):
             peak = max(peak, b.drifts[a])
     b.numbers[PEAK] = peak
     b.counts[TRIALS] = 0
-    for a in range(SLOTS):
+    for a in range(b.drifts.size):
         _weigh(b, a)
     if b.drifts[b.counts[CURRENT]] > b.numbers[TURN] and not _turn(b, v):
         return REFRESH
@@ -265,10 +264,10 @@ def begin(b, v):
 @kernel
 def draw(b, stream):
     """(candidate, log of its bound) with probability u_i / sum(u); (-1, 0) if that is no law in floats."""
-    total = _sum(b.masses, 0, SLOTS)
+    total = _sum(b.masses, 0, b.masses.size)
     if not 0.0 < total < np.inf:
         return -1, 0.0
-    anchor, rest = _scan(b.masses, 0, SLOTS, uniform(stream) * total)
+    anchor, rest = _scan(b.masses, 0, b.masses.size, uniform(stream) * total)
     part = min(rest / b.masses[anchor], 1.0)
     i = _descend(b, anchor, part * _mass(b, anchor))
     return i, np.log(b.leaves[i]) + b.drifts[anchor] + b.numbers[REFERENCE]

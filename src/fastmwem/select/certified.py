@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from fastmwem.errors import BoundViolated, InvalidArgument, check_memory
@@ -12,23 +14,42 @@ from fastmwem.select import bounds
 from fastmwem.select.base import ExponentialMechanism, Pick, Selector
 from fastmwem.select.softmax import THREADED
 
-__all__ = ["Certified", "trials_worth_a_pass"]
+__all__ = ["Certified", "Costs"]
 
+_MOST_SLOTS = 16
+_TURN = 3.0  # the drift of the current anchor from which a new one is made: measured, and flat around it
 _FLOAT = np.dtype(np.float64)
 _EPS = float(np.finfo(float).eps)
 _SETTLED = 100_000  # trials that bounds made a moment ago, at the probe itself, never need
 
 
-def trials_worth_a_pass(candidates: Candidates) -> int:
-    """How many single evaluations cost as much as streaming through all candidates once.
+class Costs(NamedTuple):
+    """Nanoseconds of a streaming pass and of one trial, on a current machine.
 
-    A deterministic model, in nanoseconds of a current machine, so that a seeded run repeats itself; where
-    it is wrong, a run takes longer, and its law stays what it is.
+    A deterministic model, not a measurement, so that a seeded run repeats itself; where it is wrong, a
+    run takes longer, and its law stays what it is.
     """
-    if not isinstance(candidates.queries, Stored):
-        return max(16, candidates.m // 8)  # implicit rows are evaluated in batches by NumPy
-    row = candidates.queries.nbytes / candidates.m
-    return max(16, int(candidates.m * (row + 60.0) / 30.0 / (250.0 + row / 6.0)))
+
+    full: float
+    trial: float
+
+    @classmethod
+    def of(cls, candidates: Candidates) -> Costs:
+        """Stored rows stream at memory speed; implicit ones are summed by NumPy, a few calls per trial."""
+        m, queries = candidates.m, candidates.queries
+        if isinstance(queries, Stored):
+            row = queries.nbytes / m
+            return cls(m * (row + 60.0) / 30.0, 250.0 + row / 6.0)
+        return cls(1e5 + 25.0 * m + 5.0 * candidates.dim, 1e4)
+
+    @property
+    def trials(self) -> int:
+        """How many trials cost as much as a pass."""
+        return max(16, int(self.full / self.trial))
+
+    def slots(self, dim: int) -> int:
+        """How many anchors to keep: to measure all their drifts costs at most a quarter of a pass, or two."""
+        return int(min(max(self.full / (4.0 * dim), 2.0), _MOST_SLOTS))
 
 
 class Certified(Selector):
@@ -51,15 +72,14 @@ class Certified(Selector):
     ) -> None:
         super().__init__(candidates, mechanism, randomness)
         m, dim, queries = candidates.m, candidates.dim, candidates.queries
-        check_memory(
-            "the certified selector",
-            bounds.bytes_needed(m, dim),
-            "use the exhaustive selector or fewer queries",
-        )
-        self._bounds = bounds.make_bounds(m, dim)
+        costs = Costs.of(candidates)
+        slots = costs.slots(dim)
+        fix = "use the exhaustive selector or fewer queries"
+        check_memory("the certified selector", bounds.bytes_needed(m, dim, slots), fix)
+        self._bounds = bounds.make_bounds(m, dim, slots)
         self._tops = np.empty(-(-m // bounds.CHUNK))
         self._data = queries.kernel_data()
-        self.pass_cost = trials_worth_a_pass(candidates)
+        self.pass_cost = costs.trials
         self._budget = self.pass_cost
         self._largest_offset = float(np.abs(candidates.offsets).max())
         self._shape = (dim,)
@@ -70,7 +90,7 @@ class Certified(Selector):
         numbers[bounds.HALF_RANGE] = queries.half_range
         numbers[bounds.CENTRED_NORM] = queries.centred_norm
         numbers[bounds.LARGEST] = queries.largest
-        numbers[bounds.TURN] = 3.0
+        numbers[bounds.TURN] = _TURN
         self._bounds.counts[bounds.SIGNED] = candidates.signed
 
     def pick(self, v: FloatArray) -> Pick:
