@@ -35,7 +35,7 @@ from fastmwem.queries.union import place
 from fastmwem.results.guarantee import PrivacyReport
 from fastmwem.results.release import Release
 
-__all__ = ["METHODS", "Plan", "plan", "query_release"]
+__all__ = ["METHODS", "Plan", "plan", "query_release", "workload_domain"]
 
 # name -> (module, class) of those that do it, each for the workloads that it applies to (`predict` is not
 # None), the first that applies being taken: a new method is a new file and one line here
@@ -144,6 +144,7 @@ def query_release(
     iterate: Literal["average", "last"] = "average",
     step: str | None = None,
     randomness: Randomness | None = None,
+    ledger: Ledger | None = None,
     progress: Progress | None = None,
 ) -> Release:
     """Answers to every query of `workload` on private `data`, (epsilon, delta)-differentially private.
@@ -163,7 +164,8 @@ def query_release(
     (None: what the schedule takes). None of these may be chosen by looking at private data.
 
     `randomness`: None draws from the operating system. A seeded one makes a release that is NOT private,
-    and says so. `progress(t, T)` is called as rounds go by.
+    and says so. `ledger`: where the events go, if the caller keeps them; a fresh one otherwise.
+    `progress(t, T)` is called as rounds go by.
 
     >>> from fastmwem.queries.ranges import prefixes
     >>> release = query_release(prefixes(4), [400, 300, 200, 100], epsilon=1, delta=1e-6)
@@ -198,7 +200,7 @@ def query_release(
         others = ", ".join(methods)
         raise InvalidArgument(f"method {chosen!r} does not apply to this workload: choose one of {others}.")
     randomness = Randomness.private() if randomness is None else randomness
-    ledger = Ledger(budget, make_accountant(accountant))
+    ledger = Ledger(budget, make_accountant(accountant)) if ledger is None else ledger
     outcome = methods[chosen].run(problem, private_data, ledger, randomness, progress)
     if not randomness.is_private:
         ledger.record(non_private())
@@ -240,7 +242,7 @@ def _release(
         total=outcome.total,
         report=report,
         method=method,
-        domain=_domain(problem.workload),
+        domain=workload_domain(problem.workload),
         records=support,
         details={**outcome.details, "asked": problem.asked},
     )
@@ -253,7 +255,7 @@ def _problem(
     check_choice("accountant", accountant, ("optimal", "zcdp", "paper"))
     placed = asked
     if support is not None:
-        domain = _domain(asked)
+        domain = workload_domain(asked)
         if domain is None:
             raise InvalidArgument(
                 "support needs a workload on a domain: give a matrix's values on the records."
@@ -274,7 +276,7 @@ def _workload(workload: Any) -> Queries:
 def _private_data(data: Any, workload: Queries) -> PrivateData:
     if isinstance(data, PrivateData):
         return data
-    domain = _domain(workload)
+    domain = workload_domain(workload)
     try:
         array = np.asarray(data)
     except ValueError:
@@ -294,14 +296,14 @@ def _private_data(data: Any, workload: Queries) -> PrivateData:
     return histogram
 
 
-def _domain(workload: Queries) -> Domain | None:
+def workload_domain(workload: Queries) -> Domain | None:
     """The domain that a workload is declared on, if it is."""
     found = getattr(workload, "domain", None)
     inner = getattr(workload, "inner", None)
     if found is None and inner is not None:
-        return _domain(inner)
+        return workload_domain(inner)
     for part in getattr(workload, "parts", ()):
-        found = found or _domain(part)
+        found = found or workload_domain(part)
     return found
 
 

@@ -30,7 +30,7 @@ _METHODS = {
     "mwem": "many rounds of multiplicative weights; each picks, by the exponential mechanism, a query that "
     "the model still answers badly, and moves the model towards it",
     "measured": "a few rounds, each of which picks a badly answered marginal by the exponential mechanism "
-    "and measures it with Gaussian noise; then the distribution of largest entropy that fits the measurements",
+    "and measures it with Gaussian noise; then the distribution of largest entropy that fits",
     "direct": "every marginal is measured once with Gaussian noise; then the distribution of largest entropy "
     "that fits the measurements",
     "histogram": "noise is added to the count of every cell; the result is made non-negative",
@@ -181,7 +181,7 @@ def _marginal(release: Release, domain: Domain, axes: tuple[int, ...]) -> Floats
         return release.distribution.reshape(domain.shape).sum(axis=rest).ravel()
     shape = [domain.shape[axis] for axis in axes]
     cells = np.ravel_multi_index(tuple(release.records[:, axis] for axis in axes), shape)
-    return np.bincount(cells, release.distribution, int(np.prod(shape)))
+    return np.bincount(cells, release.distribution, int(np.prod(shape))).astype(np.float64)
 
 
 def _bounds(release: Release, axis: int) -> Floats | None:
@@ -203,7 +203,7 @@ def _answers(release: Release) -> list[str]:
         (
             words,
             f"{100 * values[i]:.2f}%",
-            number(round(values[i] * release.total)),
+            number(round(float(values[i]) * release.total)),
             f"± {100 * bounds[i]:.2g}%",
         )
         for i, words in zip(top, release.describe(top), strict=True)
