@@ -44,15 +44,17 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table on stdout; every column but the first is aligned to the right."""
+def print_table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], text: bool = False
+) -> None:
+    """A table on stdout; every column but the first is aligned to the right, unless all are `text`."""
     from rich.box import SIMPLE
     from rich.console import Console
     from rich.table import Table
 
     table = Table(*columns, title=title, title_justify="left", title_style="bold", box=SIMPLE)
     for column in table.columns[1:]:
-        column.justify = "right"
+        column.justify = "left" if text else "right"
     for row in rows:
         table.add_row(*row)
     Console(markup=False, highlight=False, width=None if sys.stdout.isatty() else 120).print(table)

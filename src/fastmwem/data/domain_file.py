@@ -40,7 +40,7 @@ from fastmwem.data.cells import UNITS, Calendar, Categorical, Cells, Integer, Nu
 from fastmwem.data.domain import Column, Domain
 from fastmwem.errors import DomainError
 
-__all__ = ["parse_domain", "read_domain", "write_domain"]
+__all__ = ["key_text", "parse_domain", "read_domain", "write_domain"]
 
 _POLICY_KEYS = ("null", "other")
 _OPTIONS = ("drafted_from", "undeclared_columns")
@@ -274,7 +274,7 @@ def write_domain(domain: Domain, path: str | PathLike[str] | None = None) -> str
     if domain.ignore_undeclared:
         lines.append('undeclared_columns = "ignore"')
     for column in domain.columns:
-        lines += ["", f"[{_key(column.name)}]"] if lines else [f"[{_key(column.name)}]"]
+        lines += ["", f"[{key_text(column.name)}]"] if lines else [f"[{key_text(column.name)}]"]
         lines += [f"{key} = {_toml(value)}" for key, value in _table_of(column).items()]
     text = "\n".join(lines) + "\n"
     if path is not None:
@@ -282,7 +282,8 @@ def write_domain(domain: Domain, path: str | PathLike[str] | None = None) -> str
     return text
 
 
-def _key(name: str) -> str:
+def key_text(name: str) -> str:
+    """A column name as a key of TOML."""
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml(name)
 
 

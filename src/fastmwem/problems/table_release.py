@@ -7,7 +7,7 @@ lies in one cell (`data.binning`), so a person with at most k rows moves the his
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -28,7 +28,7 @@ from fastmwem.queries.base import FloatArray, Queries
 from fastmwem.queries.grammar import parse_workload
 from fastmwem.results.release import Release
 
-__all__ = ["TableData", "release", "release_uncharged"]
+__all__ = ["Prepared", "TableData", "prepare", "release"]
 
 
 class TableData(PrivateData):
@@ -109,51 +109,92 @@ def release(
     6
     """
     shared = Account(account) if isinstance(account, str | os.PathLike) else account
-    made, event = release_uncharged(
+    prepared = prepare(
         source,
         workload,
-        epsilon=epsilon,
-        delta=delta,
         domain=domain,
         person=person,
         max_rows_per_person=max_rows_per_person,
         neighbours=neighbours,
-        account=shared,
         engine=engine,
         table=table,
         query=query,
-        **options,
     )
+    made, event = prepared.run(Budget(epsilon, delta), shared, **options)
     if shared is not None:
-        with shared.charge(event, f"{len(made.values)} answers by {made.method}"):
+        with shared.charge(event, f"{len(made.values):,} answers by {made.method}"):
             pass
     return made
 
 
-def release_uncharged(
+@dataclass(frozen=True)
+class Prepared:
+    """A workload and a private table that fit each other; nothing is spent yet."""
+
+    workload: Queries
+    domain: Domain
+    neighbours: Neighbours
+    person: str | None
+    rows_per_person: int
+    data: TableData = field(repr=False)  # PRIVATE
+
+    @property
+    def n(self) -> int | None:
+        """The number of rows where it is public."""
+        return int(self.data.rows()) if self.neighbours is Neighbours.REPLACE_ONE else None
+
+    def run(
+        self,
+        budget: Budget,
+        account: Account | None = None,
+        *,
+        accountant: str = "optimal",
+        randomness: Randomness | None = None,
+        **options: Any,
+    ) -> tuple[Release, DpEvent]:
+        """The release with what it cost, checked against `account`, but for the caller to charge.
+
+        The release must not leave the process before it is charged.
+        """
+        if account is not None and randomness is not None and not randomness.is_private:
+            raise InvalidArgument("account takes private runs only: leave randomness out.")
+        ledger = _AccountedLedger(budget, make_accountant(accountant), account)
+        made = query_release(
+            self.workload,
+            self.data,
+            epsilon=budget.epsilon,
+            delta=budget.delta,
+            neighbours=self.neighbours,
+            rows_per_person=self.rows_per_person,
+            accountant=accountant,
+            randomness=randomness,
+            ledger=ledger,
+            **options,
+        )
+        report = replace(made.report, assumptions=(*made.report.assumptions, *self._bounded()))
+        assert ledger.event is not None
+        return replace(made, report=report), ledger.event
+
+    def _bounded(self) -> tuple[str, ...]:
+        if self.person is None:
+            return ()
+        rows = f"at most {self.rows_per_person} row{'s' * (self.rows_per_person > 1)} of each were counted"
+        return (f"column {self.person!r} tells people apart; {rows}",)
+
+
+def prepare(
     source: Any,
     workload: Queries | str,
     *,
-    epsilon: float,
-    delta: float,
     domain: Domain | str | os.PathLike[str] | None = None,
     person: str | None = None,
     max_rows_per_person: int | None = None,
     neighbours: str | Neighbours | None = None,
-    account: Account | None = None,
     engine: str = "duckdb",
     table: str | None = None,
     query: str | None = None,
-    accountant: str = "optimal",
-    randomness: Randomness | None = None,
-    **options: Any,
-) -> tuple[Release, DpEvent]:
-    """`release`, with what it cost: checked against `account`, but for the caller to charge.
-
-    The release must not leave the process before it is charged.
-    """
-    if account is not None and randomness is not None and not randomness.is_private:
-        raise InvalidArgument("account takes private runs only: leave randomness out.")
+) -> Prepared:
+    """Check all that `release` is given but the budget, and open the table."""
     kind = _neighbours(neighbours, person)
     asked = workload if isinstance(workload, Queries) else parse_workload(workload, _declared(domain))
     over = workload_domain(asked)
@@ -162,27 +203,10 @@ def release_uncharged(
     if isinstance(workload, Queries) and domain is not None and _declared(domain) != over:
         raise DomainError("domain differs from the one that the workload was made on: leave it out.")
     opened = Table.read(source, engine=engine, table=table, query=query)
-    counts = opened.counts(over, person=person, max_rows_per_person=max_rows_per_person)
-    data = TableData(counts)
+    data = TableData(opened.counts(over, person=person, max_rows_per_person=max_rows_per_person))
     if kind is Neighbours.REPLACE_ONE and data.rows() == 0:  # n is public here
         raise DataError("the table has no rows: give a table with a header and rows.")
-    ledger = _AccountedLedger(Budget(epsilon, delta), make_accountant(accountant), account)
-    made = query_release(
-        asked,
-        data,
-        epsilon=epsilon,
-        delta=delta,
-        neighbours=kind,
-        rows_per_person=1 if person is None else max_rows_per_person or 1,
-        accountant=accountant,
-        randomness=randomness,
-        ledger=ledger,
-        **options,
-    )
-    said = _bounded(person, max_rows_per_person)
-    report = replace(made.report, assumptions=(*made.report.assumptions, *said))
-    assert ledger.event is not None
-    return replace(made, report=report), ledger.event
+    return Prepared(asked, over, kind, person, max_rows_per_person or 1, data)
 
 
 def _neighbours(given: str | Neighbours | None, person: str | None) -> Neighbours:
@@ -201,9 +225,3 @@ def _declared(domain: Domain | str | os.PathLike[str] | None) -> Domain:
     if domain is None:
         raise InvalidArgument("domain is missing: give the path of a domain file, or a Domain.")
     return domain if isinstance(domain, Domain) else Domain.from_toml(domain)
-
-
-def _bounded(person: str | None, rows: int | None) -> tuple[str, ...]:
-    if person is None:
-        return ()
-    return (f"column {person!r} tells people apart; at most {rows} rows of each were counted",)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastmwem.data.domain import Domain
+from fastmwem.queries.marginals import Marginals
 from fastmwem.results import charts
 from fastmwem.results.html import facts, figure, fragment, number, page, paragraph, section, table
 
@@ -186,10 +187,13 @@ def _marginal(release: Release, domain: Domain, axes: tuple[int, ...]) -> Floats
 
 def _bounds(release: Release, axis: int) -> Floats | None:
     """The error bounds of a column's own shares, if they were asked for."""
-    subsets = getattr(release.workload, "subsets", ())
-    if (axis,) not in subsets:
-        return None
-    return release.bounds[release.workload.slice(subsets.index((axis,)))]  # pyright: ignore
+    start = 0
+    for part in getattr(release.workload, "parts", (release.workload,)):
+        if isinstance(part, Marginals) and (axis,) in part.subsets:
+            inside = part.slice(part.subsets.index((axis,)))
+            return release.bounds[start + inside.start : start + inside.stop]
+        start += 0 if part is None else part.m
+    return None
 
 
 def _answers(release: Release) -> list[str]:
