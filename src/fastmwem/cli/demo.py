@@ -30,7 +30,7 @@ def command(
 
     \b
     Example:
-      fastmwem demo
+      fastmwem demo --out survey
     """
     from fastmwem.data.survey import survey, survey_domain
     from fastmwem.privacy.budget import Budget

@@ -10,7 +10,15 @@ import typer
 from fastmwem.cli.console import Json, note, print_json, print_table
 from fastmwem.errors import InvalidArgument
 
-group = typer.Typer(help="Draft and check the file that declares a table's columns.", no_args_is_help=True)
+_HELP = """Draft and check the file that declares a table's columns.
+
+\b
+Example:
+  fastmwem domain new --from-schema people.parquet
+  fastmwem domain check domain.toml
+"""
+
+group = typer.Typer(help=_HELP, no_args_is_help=True)
 
 
 @group.command()
