@@ -66,7 +66,7 @@ def test_the_papers_formula_is_covered_by_the_truth():
 
 
 @pytest.mark.parametrize("name", ACCOUNTANTS)
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, derandomize=True, max_examples=25)
 @given(
     epsilon=st.floats(1e-3, 12),
     delta=st.floats(1e-12, 0.3),
@@ -157,15 +157,3 @@ def test_plans_that_cannot_be_scaled_are_refused():
 def test_bad_numbers_are_named(arguments, word):
     with pytest.raises(InvalidArgument, match=word):
         calibrate_rounds(Budget(1, 1e-6), **arguments)
-
-
-@pytest.mark.parametrize(("epsilon", "delta"), [(0, 1e-6), (-1, 1e-6), (math.nan, 0.1), (math.inf, 0.1)])
-def test_a_budget_needs_a_positive_epsilon(epsilon, delta):
-    with pytest.raises(InvalidArgument, match="epsilon"):
-        Budget(epsilon, delta)
-
-
-@pytest.mark.parametrize("delta", [0, 1, -0.1, 2, math.nan])
-def test_a_budget_needs_a_delta_between_0_and_1(delta):
-    with pytest.raises(InvalidArgument, match="delta"):
-        Budget(1, delta)

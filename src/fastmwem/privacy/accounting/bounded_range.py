@@ -46,7 +46,7 @@ from fastmwem.privacy.accounting.profiles import gaussian_delta, smallest_that_f
 __all__ = ["BLOCK", "LARGEST", "BoundedRangeProfile", "gaussian_mu", "single_mu"]
 
 BLOCK = 128  # rounds composed by (1); more go by blocks of so many, each below a Gaussian
-LARGEST = 8.0  # eps0 above which (1) is not run: a mechanism that loses so much is charged as pure
+LARGEST = 30.0  # eps0 above which (1) is not run: a mechanism that loses so much is charged as pure
 LARGEST_MU = 6.0  # of one block; above it 1 - V_k drowns in rounding, and epsilon is beyond 18 anyway
 _NODES = 2048  # about so many nodes in a profile
 _U = 2.0**-53
