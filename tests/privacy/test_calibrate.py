@@ -66,7 +66,7 @@ def test_the_papers_formula_is_covered_by_the_truth():
 
 
 @pytest.mark.parametrize("name", ACCOUNTANTS)
-@settings(deadline=None, derandomize=True, max_examples=25)
+@settings(deadline=None, derandomize=True, max_examples=15)
 @given(
     epsilon=st.floats(1e-3, 12),
     delta=st.floats(1e-12, 0.3),
