@@ -41,7 +41,7 @@ __all__ = ["METHODS", "Plan", "plan", "query_release", "workload_domain"]
 # None), the first that applies being taken: a new method is a new file and one line here
 METHODS = {
     "mwem": (("mwem", "Mwem"),),
-    "direct": (("direct_ranges", "DirectRanges"),),
+    "direct": (("direct_ranges", "DirectRanges"), ("direct", "Direct")),
     "histogram": (("histogram", "HistogramNoise"),),
 }
 
