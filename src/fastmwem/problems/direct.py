@@ -64,7 +64,9 @@ class Direct:
             reach / (1 + 4 * reach),
             min(1.0, 0.7 * typical * min(1.0, 0.17 * ratio**0.37)),
             rounds=1,
-            seconds=2e-5 * problem.cells + 1e-7 * problem.workload.m,
+            seconds=2e-5 * problem.cells
+            + 1e-7 * problem.workload.m
+            + 1e-6 * problem.cells * _generic_rows(problem.workload),
             bytes=64 * problem.cells + 64 * problem.workload.m,
         )
 
