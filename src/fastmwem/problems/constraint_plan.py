@@ -192,7 +192,7 @@ def make_constraint_plan(
 ) -> ConstraintPlan:
     """The plan for one value of OPT; T and eps0 are those of the `widest` value that will be tried."""
     paper = check_choice("schedule", schedule, SCHEDULES) == "paper"
-    total = _rounds(public, widest, budget, rounds, paper, target, probes)
+    total = _rounds(public, widest, budget, rounds, paper, target, probes, beta)
     width = max(public.reach(opt) - public.rhs[0], public.rhs[1])
     sensitivity = public.sensitivity(opt)
     printed = None
@@ -230,6 +230,7 @@ def _rounds(
     paper: bool,
     target: float | None,
     probes: int,
+    beta: float,
 ) -> int:
     if rounds != "auto":
         return check_whole("rounds", rounds, fix="give a number of rounds or 'auto'")
@@ -240,8 +241,16 @@ def _rounds(
             )
         width = max(public.reach(opt) - public.rhs[0], public.rhs[1])
         return math.ceil(36.0 * width**2 * math.log(public.rows) / check_positive("alpha", target) ** 2)
-    # T*: more rounds only buy noise here, as the losses' step cannot be tuned in sight of private losses.
+    # T* of the bound for any gains, or what serves the tighter promise better, which is never more rounds:
+    # too many only buy noise here, as the step cannot be tuned in sight of private losses.
     regret = public.violation_range(opt) * math.sqrt(math.log(public.density) / 2.0)
     noise = 2.0 * public.sensitivity(opt)
-    best = best_rounds(regret, public.dim, noise, kappa(budget) / math.sqrt(probes))
-    return int(min(max(1.0, round(best)), _MOST_ROUNDS))
+    each = kappa(budget) / math.sqrt(probes)
+    most = min(max(1.0, best_rounds(regret, public.dim, noise, each)), _MOST_ROUNDS)
+
+    def promised(total: int) -> float:
+        lost = selection_error(public.dim, noise, each / math.sqrt(total), total, beta)
+        u = public.best_step(opt, total, lost) * public.violation_range(opt)
+        return public.promise(opt, u, total, lost)
+
+    return min({round(total) for total in np.geomspace(max(1.0, most / 10.0), most, 25)}, key=promised)
