@@ -16,8 +16,6 @@ __all__ = ["CERTIFICATE_SHARE", "SCHEDULES", "ScalarPlan", "plan_scalar_problem"
 SCHEDULES = ("calibrated", "paper")
 METHODS = ("auto", "mw", "gaussian")
 CERTIFICATE_SHARE = 0.1  # of the budget, counted in zCDP, where certificates are bought
-# The adaptive step is usually far below its bound, so that a few more rounds than T* still pay.
-_STRETCH = 2.0
 _MOST_ROUNDS = 100_000
 
 
@@ -163,7 +161,7 @@ def _rounds(
         return math.ceil(9.0 * width**2 * math.log(dim) / check_positive("alpha", target) ** 2)
     regret = problem.half_range * math.sqrt(2.0 * math.log(dim))
     best = best_rounds(regret, problem.queries.m, problem.score_range, kappa(budget) / math.sqrt(probes))
-    return int(min(max(1.0, math.ceil(_STRETCH * best)), _MOST_ROUNDS))
+    return int(min(max(1.0, math.ceil(best)), _MOST_ROUNDS))
 
 
 def _gaussian_alpha(problem: ScalarProblem, budget: Budget, beta: float) -> float:

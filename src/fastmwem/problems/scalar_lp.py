@@ -217,7 +217,7 @@ def _prepare(
     accountant: str = "optimal",
 ) -> tuple[ScalarProblem, ScalarPlan, FloatArray | None]:
     """Check everything, reduce to the simplex, plan; nothing is spent."""
-    search = program.c is not None and opt is None
+    search = program.c is not None and bool(program.c.any()) and opt is None
     if opt_grid is not None and not search:
         raise InvalidArgument("opt_grid needs c, and no opt: it is where opt is searched for.")
     problem = scalar_problem(

@@ -115,6 +115,8 @@ def scalar_problem(
 ) -> ScalarProblem:
     """Reduce `program` to the simplex: see `solve_scalar_private` for what each argument means."""
     moves = _sensitivities(program, sensitivity)
+    if program.c is not None and not program.c.any():
+        program, search = replace(program, c=None), False
     equilibrate = isinstance(row_weights, str)
     if equilibrate and row_weights != "equilibrate":
         raise InvalidArgument("row_weights must be None, 'equilibrate' or a vector, one entry a row.")
