@@ -111,7 +111,7 @@ def fit_to_budget(budget: Budget, plan: DpEvent | Sequence[DpEvent], *, using: s
     spend = spend_of(event)
     if not spend.private or spend.rho == 0:
         raise InvalidArgument("plan must hold at least one event with a size above 0 and noise above 0.")
-    failure = spend.failure * (1 + math.exp(budget.epsilon))
+    failure = spend.failure * (1 + math.exp(min(budget.epsilon, 700.0)))
     if failure >= budget.delta:
         raise InvalidArgument(
             f"delta must be above what the plan's assumed failure costs ({failure:.3g}), "

@@ -38,7 +38,8 @@ class Dense(Stored):
         with np.errstate(over="ignore"):
             self.matrix: NDArray = np.ascontiguousarray(array, dtype=wanted)
         self.m, self.dim = self.matrix.shape
-        if not all(np.isfinite(row).all() for row in self.matrix):
+        block = max(1, (1 << 18) // self.dim)  # rows at a time: no mask as large as the matrix
+        if not all(np.isfinite(self.matrix[i : i + block]).all() for i in range(0, self.m, block)):
             raise InvalidArgument(
                 f"matrix must be finite: it holds NaN, infinity or numbers beyond {wanted}."
             )
