@@ -12,12 +12,15 @@ import csv
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 import fastmwem as fm
+from fastmwem.lp.violations import Violations
+from fastmwem.results.lp_result import LPResult
 
 Line = tuple[str, str, bool | None]  # what, figure beside its bar, whether it holds (None: for information)
 
@@ -36,7 +39,7 @@ def scalar_useful(_: Path | None) -> Iterator[Line]:
         ("x* ~ Dirichlet", None, 1e-3, 0.065),
         ("x* near a vertex", vertex, 1e-3, 0.065),
     ):
-        seen, uniforms = [], []
+        seen, uniforms, rounds = [], [], 0
         for seed in range(5):
             planted = np.random.default_rng(seed).dirichlet(np.ones(20)) if x is None else x
             A, b = _gaussian_rows(300_000, planted, seed)
@@ -46,8 +49,9 @@ def scalar_useful(_: Path | None) -> Iterator[Line]:
                 A, b, sensitivity=sensitivity, epsilon=1, delta=1e-3, method="mw", randomness=run
             )
             seen.append(fm.violations(A, b, answer.x))
+            rounds = answer.nit
         worst, uniform = [s.max for s in seen], float(np.median(uniforms))
-        what = f"1. {name}, Delta = {sensitivity:g}, T = {answer.nit}"
+        what = f"1. {name}, Delta = {sensitivity:g}, T = {rounds}"
         figure = (
             f"max violation, median of 5: {np.median(worst):.3f} <= {bar} ({min(worst):.3f}-{max(worst):.3f}"
         )
@@ -71,10 +75,10 @@ def scalar_time(_: Path | None) -> Iterator[Line]:
     passes = []
     for _pass in range(7):
         start = time.perf_counter()
-        A @ x
+        np.dot(A, x)
         passes.append(time.perf_counter() - start)
     options = {"sensitivity": 1e-2, "epsilon": 1, "delta": 1e-3, "method": "mw"}
-    small = (A[:1000], b[:1000])
+    small = (A[:300_000], b[:300_000])
     fm.solve_scalar_private(*small, **options, rounds=50, randomness=fm.Randomness.seeded(0))  # compile
     start = time.perf_counter()
     fm.solve_scalar_private(A, b, **options, rounds=5_000, randomness=fm.Randomness.seeded(1))
@@ -98,7 +102,7 @@ def _planted(
     return A
 
 
-def _covering(A, seed: int, **options) -> tuple[fm.violations, object]:
+def _covering(A: Any, seed: int, **options: Any) -> tuple[Violations, LPResult]:
     m, d = A.shape
     answer = fm.solve_constraint_private(
         A,
@@ -118,15 +122,8 @@ def planted_covering(_: Path | None) -> Iterator[Line]:
     """4. d = 100, 10 good sets, m = 1e4, s = 500, eps = 1, delta = 1e-3; and the printed constants."""
     A = _planted(0, 10_000, 100, 10)
     options = {"opt": 10, "max_violated": 500, "epsilon": 1, "delta": 1e-3}
-    counts = []
-    for seed in range(5):
-        seen, answer = _covering(A, seed, **options)
-        counts.append(seen.count(0.3))
-    yield (
-        "4. planted covering",
-        f"rows violated by > .3, 5 seeds: {counts}, T = {answer.nit}",
-        not any(counts),
-    )
+    counts = [_covering(A, seed, **options)[0].count(0.3) for seed in range(5)]
+    yield "4. planted covering", f"rows violated by > .3, 5 seeds: {counts}", not any(counts)
     uniform = fm.violations(A, np.ones(10_000), np.full(100, 0.1), sense="covering").count(0.3)
     yield "4. uniform x", f"{uniform} of 10000", None
     for rounds in (39, 1_000):
@@ -155,12 +152,13 @@ def groceries(data: Path | None) -> Iterator[Line]:
     pairs = np.array([(i, at[item]) for i, basket in enumerate(baskets) for item in set(basket)])
     m, d = len(baskets), len(names)
     A = csr_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(m, d))
-    s, cvar, covered = 0.3 * m, [], []
+    s, cvar, covered, rounds = 0.3 * m, [], [], 0
     for seed in range(5):
         seen, answer = _covering(A, seed, opt=10, max_violated=s, epsilon=1, delta=1e-5)
         cvar.append(seen.cvar(s))
         covered.append(1 - seen.fraction(1e-9))
-    what = f"6. groceries ({m} x {d}), T = {answer.nit}"
+        rounds = answer.nit
+    what = f"6. groceries ({m} x {d}), T = {rounds}"
     spread = f"{min(cvar):.3f}-{max(cvar):.3f}"
     yield what, f"CVaR_s, worst of 5: {max(cvar):.3f} <= .82 ({spread})", max(cvar) <= 0.82
     spread = f"{min(covered):.3f}-{max(covered):.3f}"
@@ -267,7 +265,7 @@ def projection(_: Path | None) -> Iterator[Line]:
 
     for m in (10_000, 1_000_000):
         weights = np.random.default_rng(0).normal(0, 3, m)
-        times = []
+        times, y = [], weights
         for _run in range(5):
             start = time.perf_counter()
             y = dense_projection(weights, m / 100)
