@@ -98,6 +98,9 @@ def test_seeded_sources_repeat_and_say_so():
         Randomness.seeded(-1)
 
 
+@pytest.mark.filterwarnings(
+    "ignore:.*fork.*:DeprecationWarning"
+)  # Python 3.12 warns of threads in the parent
 def test_a_forked_child_is_refused():
     source = Randomness.private()
     read, write = os.pipe()
