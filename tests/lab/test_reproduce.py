@@ -40,6 +40,15 @@ def test_every_experiment_is_frozen_and_complete(name):
         assert each.caption(config)
 
 
+@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if experiment(name).measured_as])
+def test_shared_measurements_are_the_same_measurements(name):
+    each, source = experiment(name), experiment(experiment(name).measured_as)
+    assert each.configs == source.configs
+    assert each.measure is source.measure
+    for config in each.configs.values():
+        assert all(case in source.cases(config) for case in each.cases(config))
+
+
 def test_the_store_keeps_cases_apart_and_whole(tmp_path):
     store, case = Store(tmp_path, "tiny"), {"m": 3}
     assert not store.has("x", Config(), case)

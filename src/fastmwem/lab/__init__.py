@@ -20,7 +20,11 @@ EXPERIMENTS = {
     "error-diff": "error_diff",
     "error-indices": "error_indices",
     "index-perf": "index_perf",
+    "lp-error": "lp_error",
+    "lp-runtime": "lp_runtime",
+    "lp-max-violation": "lp_max_violation",
     "margin-B": "margin_b",
+    "n-ablation": "n_ablation",
     "recall": "recall",
     "composition": "composition",
 }

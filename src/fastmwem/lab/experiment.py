@@ -23,7 +23,8 @@ class Experiment:
     """One figure of the page and what is behind it.
 
     `configs` maps a size ("tiny", "paper") to a frozen dataclass. `paper` is what the paper says, empty where
-    it is silent, and `why` the reason for a difference.
+    it is silent, and `why` the reason for a difference. `measured_as` names the experiment whose
+    stored measurements it shares: same configurations, same cases.
     """
 
     name: str
@@ -36,3 +37,9 @@ class Experiment:
     draw: Callable[[Any, Rows], Figure]
     finding: Callable[[Any, Rows], str]
     caption: Callable[[Any], str]
+    measured_as: str = ""
+
+    @property
+    def key(self) -> str:
+        """The name that its measurements are stored under."""
+        return self.measured_as or self.name

@@ -30,8 +30,8 @@ def reproduce(
     todo = [(each, case) for each in wanted for case in each.cases(each.configs[size])]
     for done, (each, case) in enumerate(todo):
         config = each.configs[size]
-        if not store.has(each.name, config, case):
-            store.write(each.name, config, case, each.measure(config, case))
+        if not store.has(each.key, config, case):
+            store.write(each.key, config, case, each.measure(config, case))
         if progress is not None:
             progress(done + 1, len(todo))
     figures = [draw(each, store, size) for each in wanted]
@@ -42,7 +42,7 @@ def draw(each: Experiment, store: Store, size: str) -> Path:
     """The figure of one experiment, from the store alone."""
     config = each.configs[size]
     path = store.root / f"{each.name}.svg"
-    save(each.draw(config, store.read(each.name, config, each.cases(config))), path)
+    save(each.draw(config, store.read(each.key, config, each.cases(config))), path)
     return path
 
 
@@ -68,7 +68,7 @@ def page(store: Store, size: str) -> str:
     findings = {}
     for each in complete:
         config = each.configs[size]
-        findings[each.name] = each.finding(config, store.read(each.name, config, each.cases(config)))
+        findings[each.name] = each.finding(config, store.read(each.key, config, each.cases(config)))
         cells = (
             f"[{each.name}](#{each.name.lower()})",
             each.paper or "(not shown)",
@@ -92,4 +92,4 @@ def page(store: Store, size: str) -> str:
 
 def _complete(each: Experiment, store: Store, size: str) -> bool:
     config = each.configs[size]
-    return all(store.has(each.name, config, case) for case in each.cases(config))
+    return all(store.has(each.key, config, case) for case in each.cases(config))

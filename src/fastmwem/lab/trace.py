@@ -9,10 +9,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Generic, TypeVar
 
 import numpy as np
 
-from fastmwem.mw.loop import play
+from fastmwem.mw.loop import Player, play
 from fastmwem.mw.schedule import FixedStep
 from fastmwem.mw.update import MultiplicativeWeights
 from fastmwem.privacy.accounting import accountant
@@ -23,7 +24,7 @@ from fastmwem.privacy.randomness import Randomness
 from fastmwem.queries.base import Candidates, FloatArray, Queries
 from fastmwem.select import ExponentialMechanism, Pick, Selector, make_selector
 
-__all__ = ["Setting", "checkpoints", "select_with"]
+__all__ = ["METHODS", "Setting", "checkpoints", "select_with", "watched"]
 
 # Method -> (selector, index)
 METHODS = {
@@ -73,9 +74,8 @@ class Setting:
 
         `rounds` stops early (for timings); step and eps0 remain those of the whole run.
         """
-        player = _Watched(
-            MultiplicativeWeights(self.queries, FixedStep.paper(self.queries.dim, self.rounds)), watch
-        )
+        step = FixedStep.paper(self.queries.dim, self.rounds)
+        player = watched(MultiplicativeWeights(self.queries, step), watch)
         ledger = Ledger(self.budget, accountant(self.accountant))
         start = time.perf_counter()
         play(player, selector, self.rounds if rounds is None else rounds, ledger)
@@ -94,12 +94,16 @@ def checkpoints(rounds: int, count: int) -> set[int]:
     return {int(t) for t in np.linspace(rounds / count, rounds, count)}
 
 
-class _Watched:
-    """A player whose every round is reported."""
+P = TypeVar("P", bound=Player)
 
-    def __init__(
-        self, player: MultiplicativeWeights, watch: Callable[[int, MultiplicativeWeights], None]
-    ) -> None:
+
+def watched(player: P, watch: Callable[[int, P], None]) -> Player:
+    """`player`, with `watch(t, player)` called after every round t."""
+    return _Watched(player, watch)
+
+
+class _Watched(Generic[P]):
+    def __init__(self, player: P, watch: Callable[[int, P], None]) -> None:
         self._player, self._watch, self._t = player, watch, 0
 
     def probe(self) -> FloatArray:
