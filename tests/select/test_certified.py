@@ -7,7 +7,7 @@ from scipy import stats
 from fastmwem import errors
 from fastmwem.errors import BoundViolated, InvalidArgument, TooLarge
 from fastmwem.privacy.randomness import Randomness
-from fastmwem.queries.base import Candidates
+from fastmwem.queries.base import Candidates, Queries
 from fastmwem.queries.binary import Binary
 from fastmwem.queries.dense import Dense
 from fastmwem.select import ExponentialMechanism, bounds, make_selector
@@ -55,12 +55,39 @@ def statistic(selector, probes, scale, cycles=CYCLES):
 
 
 @pytest.mark.parametrize("signed", [True, False], ids=["signed", "unsigned"])
-@pytest.mark.parametrize(("scale", "step"), [(3.0, 0.3), (60.0, 0.3), (60.0, 3.0), (2.0, 0.01)])
+@pytest.mark.parametrize(("scale", "step"), [(3.0, 0.3), (60.0, 0.3), (60.0, 3.0), (2.0, 0.01), (2e4, 1.0)])
 @pytest.mark.parametrize("name", ["auto", "certified"])
 def test_law_is_softmax_at_every_round_of_a_walk(name, scale, step, signed):
     candidates = Candidates(Binary(BITS), OFFSETS, signed)
     selector = make_selector(name, candidates, ExponentialMechanism(2 * scale, 1.0), Randomness.seeded(1))
     assert statistic(selector, trajectory(step), scale) > TOO_UNLIKELY
+
+
+class Implicit(Queries):
+    """The same rows where compiled code cannot reach them."""
+
+    def __init__(self):
+        self.m, self.dim = M, DIM
+        self._stored = Binary(BITS)
+        self.half_range, self.centred_norm = self._stored.half_range, self._stored.centred_norm
+
+    half_range = centred_norm = 0.0
+
+    def answers(self, v):
+        return self._stored.answers(v)
+
+    def dot(self, ids, v):
+        return self._stored.dot(ids, v)
+
+    def row(self, i):
+        return self._stored.row(i)
+
+
+@pytest.mark.parametrize(("scale", "step"), [(3.0, 0.3), (60.0, 0.3)])
+def test_law_is_softmax_where_draws_are_judged_in_batches(scale, step):
+    candidates = Candidates(Implicit(), OFFSETS, True)
+    selector = Certified(candidates, ExponentialMechanism(2 * scale, 1.0), Randomness.seeded(9))
+    assert statistic(selector, trajectory(step), scale, cycles=150) > TOO_UNLIKELY
 
 
 @pytest.mark.parametrize("name", ["exhaustive", "lazy"])
