@@ -13,7 +13,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
 demo: core ## Release a made-up survey privately and show what comes out
-	@$(BIN)/fastmwem account --rounds 20000 --epsilon 1 --delta 1e-3
+	@$(BIN)/fastmwem demo --overwrite
 
 test: dev ## Run the tests
 	@$(PYTEST) -q $(TESTS)
