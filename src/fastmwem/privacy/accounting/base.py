@@ -111,6 +111,11 @@ class Accountant(ABC):
     `epsilon(event, delta)` and `delta(event, epsilon)` are upper bounds, rounded outward: the smallest
     float that the accountant can vouch for, never below it. Non-private events cost infinity.
 
+    Adaptive: what a mechanism asks may depend on all outcomes before it. Its size (eps0, the noise
+    multiplier) is taken as fixed in advance, as in every run of this package. Where later sizes are chosen
+    with sight of earlier outcomes, only rho within a limit fixed in advance is covered (zCDP adds up even
+    then: Feldman and Zrnic 2021), which is what `zcdp` counts.
+
     An assumed failure of probability gamma adds gamma (1 + e^epsilon) to delta: with good(h) the outcomes at
     which the run on h is what the events say, P(S) <= P(S and good(h)) + gamma, which is at most
     e^epsilon Q'(S and good(h)) + delta + gamma for the promised Q', and Q' differs from Q by at most gamma
