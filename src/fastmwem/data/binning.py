@@ -27,12 +27,11 @@ _TIME = r"([T ]([01][0-9]|2[0-3])(:.*)?)?$"
 def cell_of(column: Column, value: ir.Value) -> Any:
     """The cell number of `value` in `column`, never null.
 
-    In SQL terms: CASE WHEN missing THEN null_cell WHEN it has no nearest cell THEN other_cell
-    ELSE its cell END.
+    In SQL terms: COALESCE(its cell, CASE WHEN missing THEN null_cell ELSE other_cell END); a missing value
+    is in none of the declared cells, so its own cell comes out as null.
     """
     import ibis
 
-    missing = _is_missing(column, value)
     match column.partition:
         case Categorical(values=values):
             placed = _category(values, value)
@@ -42,10 +41,10 @@ def cell_of(column: Column, value: ir.Value) -> Any:
             placed = _bin(column, cells, _number(value))
         case Calendar() as cells:
             placed = _unit(column, cells, value)
-    other = ibis.literal(column.other_cell)
-    return (
-        ibis.cases((missing, column.null_cell), else_=placed.fill_null(other)).fill_null(other).cast("int64")
-    )
+    lost: Any = ibis.literal(column.other_cell)
+    if column.null_cell != column.other_cell:
+        lost = ibis.ifelse(_is_missing(column, value), column.null_cell, column.other_cell)
+    return placed.fill_null(lost).cast("int32")
 
 
 def _is_missing(column: Column, value: Any) -> Any:
@@ -89,6 +88,9 @@ def _category(values: tuple[Scalar, ...], value: Any) -> Any:
     import ibis
 
     branches = [(test, i) for i, v in enumerate(values) if (test := _is(value, v)) is not None]
+    if value.type().is_string():  # most text has no spaces around it: found before any is looked for
+        plain = [(value == v.strip(), i) for i, v in enumerate(values) if isinstance(v, str)]
+        branches = plain + branches
     return ibis.cases(*branches, else_=ibis.null("int32")) if branches else ibis.null("int32")
 
 
@@ -115,10 +117,12 @@ def _is(value: Any, declared: Scalar) -> Any:
 
 
 def _whole(column: Column, cells: Integer, x: Any) -> Any:
-    # Clipped before it is rounded down: an engine's integers end where a float64 does not.
+    # Clipped before it is rounded down or cast: an engine's integers end where a float64 does not.
     inside = _within(column, x, cells.low, cells.high, beyond=x >= cells.high + 1)
-    inside = (inside if x.type().is_integer() else inside.floor()).cast("int64") - cells.low
-    return inside if cells.width == 1 else (inside / cells.width).floor().cast("int64")
+    small = max(abs(cells.low), abs(cells.high)) < 1 << 30  # then so are the differences
+    inside = (inside if x.type().is_integer() else inside.floor()).cast("int32" if small else "int64")
+    inside = inside - cells.low if cells.low else inside
+    return inside if cells.width == 1 else (inside / cells.width).floor()
 
 
 def _bin(column: Column, cells: Numeric, x: Any) -> Any:

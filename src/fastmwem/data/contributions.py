@@ -29,7 +29,7 @@ def bound_rows(rows: Any, codes: Sequence[str], k: int) -> Any:
     rows = rows.filter(rows[PERSON].notnull())
     mixed: Any = ibis.literal(0, "int64")
     for code in codes:
-        mixed = _scatter(mixed + rows[code])
+        mixed = _scatter(mixed + rows[code].cast("int64"))
     rows = rows.mutate(mixed=mixed)
     same_row = ibis.window(group_by=[PERSON, *codes], order_by=rows.mixed)
     rows = rows.mutate(

@@ -7,6 +7,7 @@ one to a single cell: every row has exactly one cell, chosen by that row alone (
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -131,12 +132,15 @@ class Counts:
         import ibis
 
         shape = [self.domain.shape[axis] for axis in axes]
-        cell: Any = ibis.literal(0, "int64")
+        number = "int32" if math.prod(shape) < 1 << 31 else "int64"  # the narrower is the faster
+        cell: Any = None
         for axis, size in zip(axes, shape, strict=True):
-            cell = cell * size + rows[f"c{axis}"]
+            code = rows[f"c{axis}"].cast(number)
+            cell = code if cell is None else (cell * size + code).cast(number)
+        cell = ibis.literal(0) if cell is None else cell
         rows = rows.mutate(cell=cell)
         query = rows.group_by("cell").agg(n=rows["n"].sum() if "n" in rows.columns else rows.count())
         found = quietly(query.to_pyarrow, _UNREADABLE)
-        counts = np.zeros(int(np.prod(shape, dtype=np.int64)))
+        counts = np.zeros(math.prod(shape))
         counts[found["cell"].to_numpy()] = found["n"].to_numpy()
         return counts
