@@ -33,7 +33,7 @@ from fastmwem.queries.marginals import Marginals
 from fastmwem.queries.ranges import Intervals
 from fastmwem.queries.union import Union, Weighted
 
-__all__ = ["Direct", "evidence_stages", "strategy_for"]
+__all__ = ["Direct", "evidence_stages", "noisy", "strategy_for"]
 
 _MOST_ROWS = 200_000  # of a generic workload: more measurements than this are neither precise nor quick
 
@@ -87,10 +87,7 @@ class Direct:
         exact = strategy.measure(data)
         ledger.record(event)
         std = noise * strategy.std
-        values = exact.copy()
-        for level in np.unique(std[std > 0]):  # a public grid goes with each size of noise
-            same = std == level
-            values[same] = add_gaussian(exact[same], float(level), randomness)
+        values = noisy(exact, std, randomness)
         total = max(1.0, float(values[0]))
         fit = staged_maximum_entropy(
             evidence_stages(strategy, values / total, std / total), shrinkage=strategy.shrinkage
@@ -111,6 +108,15 @@ class Direct:
                 "noise_multiplier": noise,
             },
         )
+
+
+def noisy(exact: FloatArray, std: FloatArray, randomness: Randomness) -> FloatArray:
+    """`exact` (private) plus Gaussian noise of deviation `std` each; where that is 0, as it is."""
+    values = exact.copy()
+    for level in np.unique(std[std > 0]):  # a public grid goes with each size of noise
+        same = std == level
+        values[same] = add_gaussian(exact[same], float(level), randomness)
+    return values
 
 
 def strategy_for(problem: Problem) -> Strategy:

@@ -42,6 +42,7 @@ __all__ = ["METHODS", "Plan", "plan", "query_release", "workload_domain"]
 METHODS = {
     "mwem": (("mwem", "Mwem"),),
     "direct": (("direct_ranges", "DirectRanges"), ("direct", "Direct")),
+    "measured": (("measured_marginals", "MeasuredMarginals"), ("measured", "Measured")),
     "histogram": (("histogram", "HistogramNoise"),),
 }
 
