@@ -165,9 +165,9 @@ def test_opt_search_charges_every_probe():
     )  # fmt: skip
     assert len(answer.probes) == 3
     assert answer.opt in (4, 5)
-    assert 19.9 < answer.privacy["epsilon"] <= 20
-    kinds = [event["event"].split("(")[0] for event in answer.privacy["events"]]
-    assert kinds == ["BoundedRangeDpEvent", "GaussianDpEvent"] * 3
+    assert 19.9 < answer.report.epsilon <= 20
+    kinds = [event.split()[0] for event, _ in answer.report.events]
+    assert kinds == ["exponential", "Gaussian"] * 3
 
 
 def test_private_rows_never_raise_and_are_clipped_one_by_one():
@@ -203,7 +203,7 @@ def test_nothing_released_or_shown_tells_the_number_of_rows():
         "n_rows_public": 1_000, "epsilon": 1, "delta": 1e-6, "rounds": 5,
     }  # fmt: skip
     answers = [_seeded(1, np.ones((m, 3)), np.ones(m), **public) for m in (3, 400, 1_700)]
-    assert len({repr(answer.plan) + answer.message + repr(answer.privacy) for answer in answers}) == 1
+    assert len({repr(answer.plan) + answer.message + repr(answer.report) for answer in answers}) == 1
     for m in (3, 400, 1_700):
         assert str(m) not in repr(clipped_rows(np.ones((m, 3)), 1.0, np.ones(3), (0, 1), "packing"))
 

@@ -197,10 +197,10 @@ def test_a_search_spends_no_more_than_the_budget():
     A, b, _ = _feasible(10)
     options = {"sensitivity": 1e-3, "epsilon": 1, "delta": 1e-6, "method": "mw", "rounds": 5}
     answer = solve_scalar_private(A, b, c=np.arange(1.0, 7.0), **options)
-    assert answer.privacy["private"]
-    assert 0.99 < answer.privacy["epsilon"] <= 1
-    kinds = [event["event"].split("(")[0] for event in answer.privacy["events"]]
-    assert kinds == ["BoundedRangeDpEvent", "GaussianDpEvent"] * 5
+    assert answer.report.private
+    assert 0.99 < answer.report.epsilon <= 1
+    kinds = [event.split()[0] for event, _ in answer.report.events]
+    assert kinds == ["exponential", "Gaussian"] * 5
 
 
 def test_the_bought_certificate_holds_the_truth():
@@ -220,7 +220,7 @@ def test_result_reads_like_scipys_and_holds_no_slack():
     assert answer["x"] is answer.x
     assert answer.success
     assert answer.status == 0
-    assert {"fun", "nit", "message", "alpha", "beta", "privacy"} <= set(answer.keys())
+    assert {"fun", "nit", "message", "alpha", "beta", "report"} <= set(answer.keys())
     assert not {"slack", "ineqlin", "con"} & set(answer.keys())
     with pytest.raises(KeyError):
         answer["slack"]
@@ -245,8 +245,8 @@ def test_paper_schedule_takes_the_printed_constants():
 def test_a_seeded_run_is_not_private():
     A, b, _ = _feasible(13)
     seeded = _seeded(1, A, b, sensitivity=0.01, epsilon=1, delta=1e-6, rounds=3, method="mw")
-    assert not seeded.privacy["private"]
-    assert math.isinf(seeded.privacy["epsilon"])
+    assert not seeded.report.private
+    assert math.isinf(seeded.report.epsilon)
 
 
 @pytest.mark.parametrize(

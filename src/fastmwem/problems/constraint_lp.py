@@ -38,10 +38,10 @@ from fastmwem.privacy.ledger import Ledger
 from fastmwem.privacy.noise import add_gaussian
 from fastmwem.privacy.randomness import Randomness
 from fastmwem.problems.constraint_plan import ConstraintPlan, PublicProgram, make_constraint_plan
-from fastmwem.problems.lp_report import privacy_statement
 from fastmwem.problems.opt_search import bisect, check_grid, probes_needed
 from fastmwem.problems.scalar_problem import as_queries
 from fastmwem.queries.base import Candidates, FloatArray, Queries
+from fastmwem.results.guarantee import PrivacyReport
 from fastmwem.results.lp_result import Certificate, LPResult, Probe
 from fastmwem.select import make_selector
 from fastmwem.select.base import ExponentialMechanism
@@ -178,9 +178,9 @@ def solve_constraint_private(
     randomness = Randomness.private() if randomness is None else randomness
     game = _Game(public, people, budget, options, randomness, (selection, index, tail), progress)
     if opt is not None:
-        return _result(game, unit.neighbours, game.solve(float(opt)), float(opt), ())
+        return _result(game, game.solve(float(opt)), float(opt), ())
     found, tried, answer = _search(game, grid)
-    return _result(game, unit.neighbours, answer, found, tried)
+    return _result(game, answer, found, tried)
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,9 +298,7 @@ def _search(game: _Game, grid: FloatArray) -> tuple[float | None, tuple[Probe, .
     return found, tuple(p for p, _ in tried), answer
 
 
-def _result(
-    game: _Game, relation: Neighbours, answer: _Answer, found: float | None, probes: tuple[Probe, ...]
-) -> LPResult:
+def _result(game: _Game, answer: _Answer, found: float | None, probes: tuple[Probe, ...]) -> LPResult:
     public, plan = game.public, answer.plan
     message = (
         f"With probability {1 - plan.beta:g}, fewer than {public.s:g} rows are violated by more than "
@@ -320,12 +318,12 @@ def _result(
         selection_error=plan.selection,
         plan=plan,
         picks=answer.picks,
-        privacy=privacy_statement(
+        report=PrivacyReport.of(
             game.ledger,
-            game.randomness,
-            mechanism="dense multiplicative weights and the exponential mechanism over columns",
-            neighbours=f"{relation.value}, at most {public.unit.rows_per_person} row(s) a person",
-            public={
+            public.unit,
+            "dense multiplicative weights and the exponential mechanism over columns",
+            private=game.randomness.is_private,
+            public_inputs={
                 "columns": public.dim,
                 "n_rows_public": public.rows,
                 "max_violated": public.s,

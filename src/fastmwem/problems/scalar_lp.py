@@ -30,17 +30,17 @@ from fastmwem.lp.baseline import least_violation
 from fastmwem.lp.program import LinearProgram
 from fastmwem.mw.hedge import Hedge
 from fastmwem.mw.loop import Picks, Progress, play
-from fastmwem.privacy.budget import Budget, Neighbours
+from fastmwem.privacy.budget import Budget, Neighbours, Unit
 from fastmwem.privacy.events import gaussian
 from fastmwem.privacy.ledger import Ledger
 from fastmwem.privacy.noise import add_gaussian
 from fastmwem.privacy.randomness import Randomness
 from fastmwem.problems.lp_bounds import gaussian_tail, selection_error
 from fastmwem.problems.lp_plan import ScalarPlan, plan_scalar_problem
-from fastmwem.problems.lp_report import privacy_statement
 from fastmwem.problems.opt_search import bisect, check_grid, probes_needed
 from fastmwem.problems.scalar_problem import ScalarProblem, scalar_problem
 from fastmwem.queries.base import FloatArray
+from fastmwem.results.guarantee import PrivacyReport
 from fastmwem.results.lp_result import Certificate, LPResult, Probe
 from fastmwem.select import make_selector
 from fastmwem.select.base import ExponentialMechanism
@@ -398,15 +398,18 @@ def _result(
         selection_error=answer.selection,
         plan=plan,
         picks=answer.picks,
-        privacy=privacy_statement(
+        report=PrivacyReport.of(
             ledger,
-            randomness,
-            mechanism="multiplicative weights and the exponential mechanism over rows"
+            Unit(relation),
+            "multiplicative weights and the exponential mechanism over rows"
             if plan.method == "mw"
             else "Gaussian noise on b, then HiGHS",
-            neighbours=f"{relation.value}: |b - b'|_inf <= sensitivity"
-            + (", all entries the same way" if problem.one_sided else ""),
-            public={
+            private=randomness.is_private,
+            assumptions=(
+                "such a change moves no entry of b by more than its sensitivity"
+                + (", and all of them the same way" if problem.one_sided else ""),
+            ),
+            public_inputs={
                 "rows": plan.rows,
                 "columns": plan.dim,
                 "rounds": plan.rounds,

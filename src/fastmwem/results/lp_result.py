@@ -8,6 +8,7 @@ from typing import Any
 
 from fastmwem.mw.loop import Picks
 from fastmwem.queries.base import FloatArray
+from fastmwem.results.guarantee import PrivacyReport
 
 __all__ = ["Certificate", "LPResult", "Probe"]
 
@@ -51,7 +52,7 @@ class LPResult:
     selection_error: float
     plan: Any
     picks: Picks | None
-    privacy: dict[str, Any]
+    report: PrivacyReport
     opt: float | None = None
     certificate: Certificate | None = None
     probes: tuple[Probe, ...] = field(default=())
