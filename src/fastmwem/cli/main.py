@@ -36,6 +36,7 @@ COMMANDS = {
     "demo": "A made-up survey of 50,000 people, released: the quickest way to see what comes out.",
     "plan": "What each method is expected to do, from public numbers; spends nothing.",
     "release": "A private table in; answers, a histogram, synthetic rows and a report out.",
+    "lp": "A linear program with a private right-hand side or private rows in; a solution out.",
     "domain": "Draft and check the file that declares a table's columns.",
     "ledger": "The budget account that all releases of one data set share.",
     "account": "What T rounds may cost: eps0 and noise, as each accountant counts.",

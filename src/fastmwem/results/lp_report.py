@@ -1,0 +1,119 @@
+"""The files of a private linear program: x for other tools, the guarantee, and a page for readers."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from fastmwem.results import charts
+from fastmwem.results.files import settle
+from fastmwem.results.html import facts, figure, number, page, paragraph, section, table
+from fastmwem.results.lp_result import LPResult
+
+__all__ = ["FILES", "render_lp_report", "write_lp"]
+
+FILES = {
+    "report.html": "x, what was picked on the way, and the guarantee, for readers",
+    "x.csv": "the answer, a line for each variable",
+    "privacy.json": "the guarantee, for machines",
+}
+_MOST = 14
+
+
+def write_lp(
+    draft: Path, answer: LPResult, names: Sequence[str], candidates: Sequence[str] = (), repeat: str = ""
+) -> None:
+    """Write the `FILES` of `answer` into the directory `draft`, down to the disk."""
+    with open(draft / "x.csv", "w", newline="", encoding="utf-8") as out:
+        lines = csv.writer(out)
+        lines.writerow(["variable", "value"])
+        lines.writerows((name, repr(float(value))) for name, value in zip(names, answer.x, strict=True))
+    text = json.dumps(answer.report.to_dict(), indent=2, default=str) + "\n"
+    (draft / "privacy.json").write_text(text, encoding="utf-8")
+    html = render_lp_report(answer, names, candidates, repeat)
+    (draft / "report.html").write_text(html, encoding="utf-8")
+    settle(draft)
+
+
+def render_lp_report(
+    answer: LPResult, names: Sequence[str], candidates: Sequence[str] = (), repeat: str = ""
+) -> str:
+    """One page, from what is public alone. `candidates` names what the rounds pick (rows or columns)."""
+    report = answer.report
+    public = [(name, f"{value}") for name, value in report.public_inputs.items()]
+    return page(
+        "Private linear program",
+        f"A solution over {len(names):,} variables that keeps the private numbers of the program private.",
+        "" if report.private else f'<p class="warning">{report.statement}</p>',
+        facts(
+            [
+                ("privacy loss ε", number(report.epsilon, 4)),
+                ("with δ", f"{report.delta:g}"),
+                ("objective c·x", number(answer.fun, 5)),
+                ("violation promised", number(answer.alpha, 3)),
+                ("rounds", f"{answer.nit:,}"),
+            ]
+        ),
+        section("What the guarantee means", paragraph(report.statement), paragraph(answer.message)),
+        section("The plan", paragraph(answer.plan.verdict)),
+        section("The solution", _solution(answer, names)),
+        section("What the rounds picked", _trajectory(answer, candidates)),
+        section("What was bought", _certificates(answer)),
+        section(
+            "What was spent",
+            table(("times", "mechanism"), [(f"{n:,}", e) for e, n in report.events], numeric=[0]),
+        ),
+        section(
+            "What is public, and what is assumed",
+            table(("", ""), public),
+            *(paragraph(said) for said in report.assumptions),
+            paragraph("Never released: weights, slacks, losses, duals, or anything that depends on them."),
+        ),
+        section("How to repeat this", paragraph(repeat) if repeat else ""),
+    )
+
+
+def _solution(answer: LPResult, names: Sequence[str]) -> str:
+    order = np.argsort(-np.abs(answer.x))[:_MOST]
+    rows = [(names[int(j)], number(float(answer.x[j]), 5)) for j in order]
+    says = "x" if len(names) <= _MOST else f"The {_MOST} largest entries of x; all are in x.csv"
+    return figure(says, table(("variable", "value"), rows, numeric=[1]))
+
+
+def _trajectory(answer: LPResult, candidates: Sequence[str]) -> str:
+    if answer.picks is None or len(answer.picks.candidate) < 2:
+        return ""
+    picked = answer.picks.candidate
+    often = np.argsort(-np.bincount(picked))[:5]
+    rounds = np.arange(1.0, len(picked) + 1)
+    shown = np.unique(np.linspace(0, len(picked) - 1, 200).astype(int))
+    series = [
+        (
+            str(candidates[int(j)]) if j < len(candidates) else f"row {j}",
+            (np.cumsum(picked == j) / rounds)[shown],
+        )
+        for j in often
+        if (picked == j).any()
+    ]
+    return figure("Share of the rounds so far that picked each", charts.lines(rounds[shown], series, "round"))
+
+
+def _certificates(answer: LPResult) -> str:
+    bought = [(p.opt, p.certificate, "accepted" if p.accepted else "refused") for p in answer.probes]
+    if not bought and answer.certificate is not None:
+        bought = [(answer.opt, answer.certificate, "")]
+    rows = [
+        (
+            "" if opt is None else number(opt, 5),
+            c.kind,
+            number(c.value, 4),
+            f"{c.low:.4g} to {c.high:.4g}",
+            said,
+        )
+        for opt, c, said in bought
+    ]
+    return table(("OPT", "noisy", "value", "95 %", ""), rows, numeric=[2])

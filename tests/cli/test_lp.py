@@ -1,0 +1,140 @@
+"""`fastmwem lp`, by way of its entry point."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from fastmwem.cli.main import run
+
+MPS = """NAME          TWO
+ROWS
+ N  COST
+ L  ONE
+ L  BOTH
+COLUMNS
+    X         COST         1.0   ONE          1.0
+    X         BOTH         1.0
+    Y         COST         1.0   BOTH         1.0
+RHS
+    RHS       ONE          0.3171  BOTH         0.8
+ENDATA
+"""
+BUDGET = ("--epsilon", "1", "--delta", "1e-6")
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "model.mps"
+    path.write_text(MPS)
+    return str(path)
+
+
+@pytest.fixture
+def baskets(tmp_path):
+    rng = np.random.default_rng(1)
+    names = [f"item{j}" for j in range(8)]
+    lines = [",".join(rng.choice(names, int(rng.integers(1, 4)), replace=False)) for _ in range(2_000)]
+    (tmp_path / "baskets.txt").write_text("\n".join([*lines, "unheard-of", "item0,item0"]))
+    (tmp_path / "items.txt").write_text("\n".join(names))
+    return [str(tmp_path / "baskets.txt"), "--private", "rows", "--items", str(tmp_path / "items.txt")]
+
+
+ROWS = ("--opt", "4", "--max-violated", "400", "--max-rows", "2500", *BUDGET)
+
+
+def test_a_model_with_a_private_right_hand_side(model, tmp_path, capsys):
+    out = tmp_path / "out"
+    arguments = ["--private", "rhs", "--sensitivity", "1e-4", "--radius", "2", "--opt", "0.5", *BUDGET]
+    assert run(["lp", model, *arguments, "--out", str(out)]) == 0
+    assert sorted(p.name for p in out.iterdir()) == ["privacy.json", "report.html", "x.csv"]
+    with open(out / "x.csv", newline="") as lines:
+        rows = list(csv.reader(lines))
+    assert [name for name, _ in rows] == ["variable", "X", "Y"]
+    assert float(rows[1][1]) + float(rows[2][1]) < 1.1
+    said = json.loads((out / "privacy.json").read_text())
+    assert said["private"]
+    assert said["epsilon"] <= 1
+    everything = capsys.readouterr()
+    for text in (everything.out, everything.err, (out / "report.html").read_text(), json.dumps(said)):
+        assert "0.3171" not in text
+
+
+def test_baskets_of_people(baskets, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert run(["lp", *baskets, *ROWS, "--certificate", "--json", "--out", str(out)]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["fun"] == pytest.approx(4)
+    assert "fewer than 400 rows" in said["message"]
+    assert "2002" not in (out / "report.html").read_text() + (out / "privacy.json").read_text()
+    assert "item3" in (out / "report.html").read_text()
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_tables_of_people(kind, tmp_path, capsys):
+    rng = np.random.default_rng(2)
+    table = {"b": rng.uniform(0.5, 1, 500), "u": rng.random(500), "v": rng.random(500)}
+    path = tmp_path / f"people.{kind}"
+    if kind == "csv":
+        lines = ["b,u,v", *(f"{b},{u},{v}" for b, u, v in zip(*table.values(), strict=True)), "much,,1", "1"]
+        path.write_text("\n".join(lines))
+    else:
+        pa = pytest.importorskip("pyarrow")
+        from pyarrow import parquet
+
+        parquet.write_table(pa.table({**table, "v": [None, *table["v"][1:]]}), path)
+    more = ["--private", "rows", "--rhs", "b", "--rhs-low", "0.5", "--rhs-high", "1", "--sense", "packing"]
+    assert run(["lp", str(path), *more, *ROWS, "--json", "--out", str(tmp_path / "out")]) == 0
+    assert json.loads(capsys.readouterr().out)["fun"] == pytest.approx(4)
+
+
+def test_a_plan_writes_nothing_and_spends_nothing(model, baskets, tmp_path, capsys):
+    assert (
+        run(["lp", model, "--private", "rhs", "--sensitivity", "1", "--opt", "0.5", *BUDGET, "--plan"]) == 0
+    )
+    assert "no better than uniform" in capsys.readouterr().out
+    assert run(["lp", "not-there.txt", *baskets[1:], *ROWS, "--plan", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rounds"] > 0
+
+
+def test_a_run_that_fails_leaves_no_directory(model, tmp_path, capsys):
+    out = tmp_path / "out"
+    arguments = [
+        "lp",
+        model,
+        "--private",
+        "rhs",
+        "--sensitivity",
+        "0",
+        "--opt",
+        "1",
+        *BUDGET,
+        "--out",
+        str(out),
+    ]
+    assert run(arguments) == 2
+    assert "sensitivity must be above 0" in capsys.readouterr().err
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--private", "all"], "private must be one of rhs, rows"),
+        (["--private", "rhs"], "sensitivity is missing"),
+        (["--private", "rows"], "max-violated is missing"),
+        (["--private", "rows", "--max-violated", "2", "--max-rows", "9"], "items is missing"),
+        (["--private", "rhs", "--sensitivity", "1", "--opt-grid", "a,b"], "opt-grid must be numbers"),
+    ],
+)
+def test_errors_are_one_line_that_names_the_option(arguments, words, model, tmp_path, capsys):
+    assert run(["lp", model, *arguments, *BUDGET, "--out", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr().err.strip()
+    assert words in said
+    assert "\n" not in said
+
+
+def test_out_is_asked_for(model, capsys):
+    assert run(["lp", model, "--private", "rhs", *BUDGET]) == 2
+    assert "out is missing" in capsys.readouterr().err
