@@ -6,13 +6,13 @@ a past probe v_A. Every candidate belongs to one anchor, with a weight w_i >= ex
 
 *Drift.* If sum(v) = sum(v_A), then |<k_i, v> - <k_i, v_A>| <= min(half_range |v - v_A|_1,
 centred_norm |v - v_A|_2) for every i (see `Queries`). log(2 cosh) is 1-Lipschitz, so
-|L_i(v) - L_i(v_A)| <= drift_A, scale times that, and u_i = w_i exp(drift_A) bounds exp(L_i(v) - reference)
-from above. Sums that differ by s add scale |s| max|k_ij|, and rounding adds `SLACK`.
+|L_i(v) - L_i(v_A)| <= drift_A, scale times that, and u_i = w_i exp(drift_A) is an upper bound on
+r_i = exp(L_i(v) - reference). Sums that differ by s add scale |s| max|k_ij|, and rounding adds `SLACK`.
 
-*Exactness.* Draw i with probability u_i / sum(u), accept it with probability exp(L_i) / u_i, else draw again.
+*Exactness.* Draw i with probability u_i / sum(u), accept it with probability r_i / u_i, else draw again.
 Given everything that happened before, the bounds are fixed numbers, so a trial accepts i with probability
-exp(L_i) / sum(u), and the accepted i has law softmax(L), however loose the bounds are and however they came
-about, if only they are bounds. A weight found above its bound is reported, never clipped.
+r_i / sum(u), and the accepted i has law r / sum(r) = softmax(L), however loose the bounds are and however
+they came about, if only they are bounds. A weight found above its bound is reported, never clipped.
 
 *Time.* All members of an anchor share its drift, so their relative weights stand still while v moves: one
 tree of sums per anchor, 64 children a node, serves all rounds. A draw chooses an anchor and scans 64 sums a

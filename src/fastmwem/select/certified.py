@@ -39,13 +39,13 @@ class Costs(NamedTuple):
         m, queries = candidates.m, candidates.queries
         if isinstance(queries, Stored):
             row = queries.nbytes / m
-            return cls(m * (row + 60.0) / 30.0, 250.0 + row / 6.0)
+            return cls(2e4 + m * (row + 60.0) / 30.0, 250.0 + row / 6.0)
         return cls(1e5 + 25.0 * m + 5.0 * candidates.dim, 1e4)
 
     @property
     def trials(self) -> int:
         """How many trials cost as much as a pass."""
-        return max(16, int(self.full / self.trial))
+        return max(2, int(self.full / self.trial))
 
     def slots(self, dim: int) -> int:
         """How many anchors to keep: to measure all their drifts costs at most a quarter of a pass, or two."""
@@ -155,9 +155,11 @@ class Certified(Selector):
             verdict = bounds.propose(b, stream, ids, upper)
             if verdict < 0:
                 break
+            evaluated = b.counts[bounds.EVALUATIONS] + ids.size
             here = candidates.dot(ids, v)
             there = candidates.dot(ids, b.anchors[b.counts[bounds.CURRENT]])
             verdict, sign = bounds.settle(b, stream, ids, upper, here, there)
+            b.counts[bounds.EVALUATIONS] = evaluated  # those after the accepted one too
             if verdict != bounds.REFRESH:
                 return verdict, sign
             verdict = 0
