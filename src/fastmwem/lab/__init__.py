@@ -26,6 +26,7 @@ EXPERIMENTS = {
     "margin-B": "margin_b",
     "n-ablation": "n_ablation",
     "recall": "recall",
+    "useful-regime": "useful_regime",
     "composition": "composition",
 }
 

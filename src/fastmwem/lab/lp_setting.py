@@ -43,6 +43,7 @@ class LpSetting:
     config: LpConfig
     m: int
     seed: int
+    accountant: str = "optimal"
 
     @cached_property
     def candidates(self) -> Candidates:
@@ -57,7 +58,8 @@ class LpSetting:
     @cached_property
     def mechanism(self) -> ExponentialMechanism:
         return ExponentialMechanism(
-            calibrate_rounds(self.budget, self.config.rounds).eps0, self.config.sensitivity
+            calibrate_rounds(self.budget, self.config.rounds, accountant=self.accountant).eps0,
+            self.config.sensitivity,
         )
 
     def violations(self, x: FloatArray) -> FloatArray:
@@ -73,5 +75,5 @@ class LpSetting:
         """Play, calling `watch(t, player)` after every round; `rounds` stops early."""
         queries = self.candidates.queries
         eta = fixed_step(queries.half_range, queries.dim, self.config.rounds)
-        ledger = Ledger(self.budget, accountant("optimal"))
+        ledger = Ledger(self.budget, accountant(self.accountant))
         play(watched(Hedge(queries, eta), watch), selector, rounds or self.config.rounds, ledger)
