@@ -83,7 +83,7 @@ EXPERIMENT = Experiment(
     name="margin-B",
     title="Candidates outside the top k",
     paper="C stays near sqrt(m) in every round.",
-    why="We count signed queries, 2m of them; as S holds the best k, its mean is below 2m/k.",
+    why="We count signed queries, 2m of them; as S holds the best k, it is expected to be below 2m/k.",
     configs={"tiny": Config(cells=200, m=(100, 400, 1_600), rounds=100), "paper": Config()},
     cases=cases,
     measure=measure,
