@@ -103,7 +103,6 @@ def warm(n: int, m: int, selector: str = "certified") -> Run:
     return release(n, m, selector)
 
 
-@cache
 def scan_pick(m: int) -> float:
     """Seconds of one exhaustive pick over the paper's queries: the best of 7."""
     candidates = Candidates(queries(m), np.zeros(m), signed=True)
@@ -228,7 +227,8 @@ def set_up() -> float:
         make_selector("certified", candidates, ExponentialMechanism(0.0055, 1 / 500)).pick(v)
         return time.perf_counter() - start
 
-    return min(make() for _ in range(7)) / scan_pick(100_000)
+    made = [(make(), scan_pick(100_000)) for _ in range(3)]  # in turn, for what else the machine does
+    return min(first for first, _ in made) / min(second for _, second in made)
 
 
 @ratio("memory of certified, m = 1e5, bytes a candidate beyond the candidates", bar=48)
