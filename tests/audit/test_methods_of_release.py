@@ -1,0 +1,107 @@
+"""Every method of query release, attacked on neighbouring tables; and broken ones, which must be caught."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from clopper_pearson import attack
+
+import fastmwem.problems.direct_ranges as direct_ranges
+import fastmwem.problems.mwem as mwem_module
+from fastmwem.privacy.accounting import accountant
+from fastmwem.privacy.budget import Budget, Neighbours, Unit
+from fastmwem.privacy.ledger import Ledger
+from fastmwem.privacy.randomness import Randomness
+from fastmwem.problems.direct_ranges import DirectRanges
+from fastmwem.problems.histogram import HistogramNoise
+from fastmwem.problems.method import Histogram, Problem
+from fastmwem.problems.mwem import Mwem
+from fastmwem.queries.linear import linear
+from fastmwem.queries.ranges import prefixes
+from fastmwem.select.base import Pick, Selector
+
+ADD_REMOVE, REPLACE_ONE = Unit(Neighbours.ADD_REMOVE), Unit(Neighbours.REPLACE_ONE)
+
+
+def outcomes(method, problem, tables, runs, statistic):
+    """`statistic` of what is released from each of two neighbouring tables."""
+    source = Randomness.seeded(7)
+    judge = accountant(problem.accountant)
+
+    def run(table):
+        ledger = Ledger(problem.budget, judge)
+        return statistic(method.run(problem, Histogram(table), ledger, source))
+
+    return [np.array([run(np.array(table)) for _ in range(runs)]) for table in tables]
+
+
+def first_sign(outcome):
+    return outcome.details["picks"].sign[0]
+
+
+def test_mwem_and_a_sign_looked_up_outside_the_mechanism(monkeypatch):
+    """The printed |score| leaves the sign to be looked up in the private data: one look tells it all."""
+    budget = Budget(1.0, 1e-3)
+    problem = Problem(linear([[1, 0]]), budget, REPLACE_ONE, 1, "zcdp")
+    tables = [1.0, 0.0], [0.0, 1.0]  # p starts at 1/2: one score is 1/2 below, the other 1/2 above
+    honest = outcomes(Mwem(rounds=1), problem, tables, 2000, first_sign)
+    assert attack(*honest, budget.delta) < budget.epsilon
+
+    class LooksUp(Selector):
+        def pick(self, v):
+            return Pick(0, int(np.sign(self.candidates.scores(v)[0])))
+
+    monkeypatch.setattr(mwem_module, "make_selector", lambda name, *given, **kw: LooksUp(*given))
+    broken = outcomes(Mwem(rounds=1), problem, tables, 300, first_sign)
+    assert attack(*broken, budget.delta) > budget.epsilon
+
+
+@pytest.mark.parametrize("unit", [REPLACE_ONE, ADD_REMOVE], ids=["replace-one", "add-remove"])
+def test_mwem_over_rounds(unit):
+    """Many queries that all say the same make the exponential mechanism as sensitive as it can be."""
+    budget = Budget(2.0, 1e-3)
+    rows = np.array([[1, 0]] + 30 * [[0, 1]])
+    problem = Problem(linear(rows), budget, unit, 2, "zcdp")
+    tables = ([2.0, 0.0], [1.0, 1.0]) if unit is REPLACE_ONE else ([2.0, 0.0], [1.0, 0.0])
+
+    def score(outcome):
+        picks = outcome.details["picks"]
+        return float((picks.sign * np.where(picks.candidate == 0, 1, -1)).sum())
+
+    found = outcomes(Mwem(rounds=4), problem, tables, 1000, score)
+    assert attack(*found, budget.delta) < budget.epsilon
+
+
+def test_the_histogram_and_half_of_its_noise(monkeypatch):
+    budget = Budget(1.0, 1e-6)
+    problem = Problem(prefixes(2), budget, ADD_REMOVE, 1)
+    tables = [5.0, 0.0], [6.0, 0.0]
+
+    def total(outcome):
+        return outcome.total * outcome.distribution[0]
+
+    honest = attack(*outcomes(HistogramNoise(), problem, tables, 3000, total), budget.delta)
+    assert 0.3 < honest < budget.epsilon
+    whole = HistogramNoise.noise
+    monkeypatch.setattr(
+        HistogramNoise, "noise", lambda self, problem: (whole(self, problem)[0], whole(self, problem)[1] / 2)
+    )
+    broken = outcomes(HistogramNoise(), problem, tables, 3000, total)
+    assert attack(*broken, budget.delta) > budget.epsilon
+
+
+def test_direct_ranges_and_half_of_their_sensitivity(monkeypatch):
+    budget = Budget(1.0, 1e-2)
+    problem = Problem(prefixes(2), budget, ADD_REMOVE, 20, "zcdp")
+    tables = [40.0, 40.0], [41.0, 40.0]
+
+    def weighted_sum(outcome):  # along the column of the root that the row adds: the most telling direction
+        counts = outcome.total * outcome.distribution
+        return counts[0] + 0.5 * (0.5 * counts[0] + counts[1])
+
+    honest = attack(*outcomes(DirectRanges(), problem, tables, 2000, weighted_sum), budget.delta)
+    assert honest < budget.epsilon
+    whole = direct_ranges._sensitivity
+    monkeypatch.setattr(direct_ranges, "_sensitivity", lambda root, problem: whole(root, problem) / 2)
+    broken = outcomes(DirectRanges(), problem, tables, 2000, weighted_sum)
+    assert attack(*broken, budget.delta) > budget.epsilon
