@@ -119,7 +119,7 @@ def test_adaptive_step_follows_the_mean_variance():
     step = AdaptiveStep(100, 10_000)
     for _ in range(10_000):
         eta = step.next(0.01)
-    np.testing.assert_allclose(eta, 0.4 * np.sqrt(2 * np.log(100) / (10_000 * 0.01)), rtol=2e-3)
+    np.testing.assert_allclose(eta, 0.5 * np.sqrt(2 * np.log(100) / (10_000 * 0.01)), rtol=2e-3)
     assert AdaptiveStep(100, 2).next(0.0) == 1.0
 
 

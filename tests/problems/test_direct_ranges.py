@@ -9,9 +9,11 @@ import pytest
 from scipy import optimize, stats
 
 import fastmwem as fm
-from fastmwem.errors import InvalidArgument
 from fastmwem.mw.entropic import entropic_least_squares
+from fastmwem.privacy.budget import Budget, Unit
 from fastmwem.privacy.randomness import Randomness
+from fastmwem.problems.direct_ranges import DirectRanges
+from fastmwem.problems.method import Problem
 from fastmwem.queries.prefix_root import PrefixRoot
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
@@ -123,6 +125,6 @@ def test_measuring_beats_rounds_and_cells_on_long_lines():
     assert errors["direct"] < min(errors["histogram"], errors["mwem"])
 
 
-def test_it_does_not_apply_to_a_matrix():
-    with pytest.raises(InvalidArgument, match="'direct' does not apply to this workload"):
-        fm.query_release(np.eye(4), np.ones(4), **BUDGET, method="direct")
+def test_it_is_not_for_a_matrix():
+    problem = Problem(fm.linear(np.eye(4)), Budget(1, 1e-6), Unit(), 100)
+    assert DirectRanges().predict(problem) is None

@@ -43,12 +43,12 @@ class AdaptiveStep:
     The second-order regret bound of Hedge is ln(d)/eta + eta/2 * V_T up to terms of third order, with V_T
     the sum of Var_{p_t}(loss_t); the best fixed step in hindsight is sqrt(2 ln d / V_T), and T v_t is the
     running forecast of V_T (it starts at 1/4, the most a loss in [0, 1] can vary). The bound is for losses
-    chosen by an adversary; picks are noisy and often repeat, and a step of c = 0.4 times as much is best
+    chosen by an adversary; picks are noisy and often repeat, and a step of c = 0.5 times as much is best
     for the average iterate over n = 500 .. 1e5 and T = 500 .. 2e4 on the paper's workload. The cap is the
     range in which exp(-eta * loss) follows its second-order expansion.
     """
 
-    def __init__(self, dim: int, rounds: int, factor: float = 0.4) -> None:
+    def __init__(self, dim: int, rounds: int, factor: float = 0.5) -> None:
         self._numerator = factor * factor * 2.0 * math.log(max(dim, 2)) / rounds
         self._variance, self._count = 0.25, 1
 

@@ -87,11 +87,11 @@ class PrivateData(ABC):
 
 
 class Histogram(PrivateData):
-    """A private histogram in memory. `shape` is the domain's, where cells have columns."""
+    """A private histogram in memory. `shape` is the domain's; without one, the cells are one column."""
 
     def __init__(self, counts: FloatArray, shape: tuple[int, ...] | None = None) -> None:
         self._counts = check_histogram(counts)
-        self._shape = shape
+        self._shape = (self._counts.size,) if shape is None else shape
 
     def rows(self) -> float:
         return float(self._counts.sum())
@@ -103,8 +103,6 @@ class Histogram(PrivateData):
         return self._counts
 
     def marginal(self, columns: tuple[int, ...]) -> FloatArray:
-        if self._shape is None:
-            raise InvalidArgument("marginal needs a domain with columns: give the histogram's shape.")
         rest = tuple(axis for axis in range(len(self._shape)) if axis not in columns)
         summed = self._counts.reshape(self._shape).sum(axis=rest)
         order = np.argsort(np.argsort(columns))  # summed has the columns in domain order
