@@ -128,6 +128,18 @@ def test_planted_covering(sparse):
     assert violations(A, np.ones(10_000), printed.x, sense="covering").count(0.3) > 5_000
 
 
+@pytest.mark.parametrize(
+    ("selection", "index"), [("exhaustive", None), ("certified", None), ("lazy", "flat")]
+)
+def test_every_selection_covers(selection, index):
+    A = _planted(4, m=2_000, d=40, good=5)
+    answer = _seeded(
+        1, A, np.ones(2_000), c=np.ones(40), opt=5, sense="covering", coef_bounds=1, rhs_bounds=(1, 1),
+        max_violated=200, n_rows_public=2_000, epsilon=8, delta=1e-6, selection=selection, index=index,
+    )  # fmt: skip
+    assert violations(A, np.ones(2_000), answer.x, sense="covering").cvar(200) <= min(answer.alpha, 0.5)
+
+
 @pytest.mark.parametrize("s", [1, 10, 40, 200, 1_000, 4_000])
 def test_without_privacy_fewer_than_s_rows_exceed_alpha(s):
     groups, m = 8, 4_800

@@ -78,6 +78,27 @@ def test_the_guarantee_holds(step, sparse):
         assert answer.x.sum() == pytest.approx(1)
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+def test_what_uniform_x_keeps_to_is_exact_over_the_rows(sparse):
+    rng = np.random.default_rng(3)
+    A = rng.normal(0, 1, (50, 6)) * (rng.random((50, 6)) < 0.6)
+    A[0] = 0
+    problem = _reduced(csr_array(A) if sparse else A, np.ones(50), 0.1)
+    assert problem.uniform_violation == pytest.approx((A.mean(1) - A.min(1)).max())
+
+
+@pytest.mark.parametrize(
+    ("selection", "index"),
+    [("exhaustive", None), ("certified", None), ("lazy", "flat"), ("lazy", "ivf"), ("lazy", "hnsw")],
+)
+def test_every_selection_keeps_the_guarantee(selection, index):
+    A, b, _ = _feasible(14, m=600)
+    options = {"sensitivity": 1e-3, "epsilon": 1, "delta": 1e-3, "method": "mw", "rounds": 60}
+    answer = _seeded(5, A, b, selection=selection, index=index, **options)
+    assert violations(A, b, answer.x).max <= answer.alpha
+    assert answer.plan == _seeded(6, A, b, **options).plan
+
+
 def test_selection_error_bounds_the_mean_gap_of_softmax_picks():
     rng = np.random.default_rng(4)
     m, rounds, eps0 = 50, 20, 0.3

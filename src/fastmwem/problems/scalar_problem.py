@@ -93,13 +93,15 @@ class ScalarProblem:
 
 
 def _row_minima(queries: Queries) -> FloatArray:
-    matrix: Any = getattr(queries, "matrix", None)
-    if matrix is not None:
-        return np.asarray(matrix.min(axis=1), np.float64)
-    minima = np.empty(queries.m)
-    for i in range(queries.m):
-        cells, values = queries.row(i)
-        minima[i] = min(values.min(initial=np.inf), 0.0 if len(cells) < queries.dim else np.inf)
+    stored: Any = queries
+    if hasattr(stored, "matrix"):
+        return np.asarray(stored.matrix.min(axis=1), np.float64)
+    lengths = np.diff(stored.indptr)
+    minima = np.where(lengths < queries.dim, 0.0, np.inf)  # cells that are not stored are 0
+    filled = np.flatnonzero(lengths)
+    if len(filled):
+        least = np.minimum.reduceat(stored.values, stored.indptr[filled])
+        minima[filled] = np.minimum(minima[filled], least)
     return minima
 
 
