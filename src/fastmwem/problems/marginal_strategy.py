@@ -103,7 +103,7 @@ class Residuals:
 class MarginalStrategy(Strategy):
     """All interactions below a marginal workload; see the module for the noise and its proof."""
 
-    shrinkage = (0.4, 5.0)
+    shrinkage = (1.0, 4.0)
 
     def __init__(self, workload: Marginals, unit: Unit, weights: FloatArray | None = None) -> None:
         self.workload = workload
