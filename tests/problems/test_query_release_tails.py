@@ -14,6 +14,8 @@ DATA = GENERATOR.integers(0, 200, 20)
 
 
 def released(**options):
+    if options.get("neighbours") == "add-remove":
+        options["n"] = 2000  # a public guess
     return query_release(
         WORKLOAD, DATA, epsilon=1, delta=1e-4, method="mwem", rounds=50, selection="lazy", **options
     )
