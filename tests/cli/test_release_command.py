@@ -90,6 +90,15 @@ def test_writes_files_that_other_tools_read(home, capsys):
     assert len(Account("budget.jsonl").runs()) == 1
 
 
+def test_a_whole_account_can_be_spent_on_one_run(home, capsys):
+    """An account counts in zCDP, and a run that is charged to it is calibrated as it counts."""
+    Account.create("one.jsonl", Budget(1, 1e-6))
+    assert run([*arguments(ledger="one.jsonl"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["privacy"]["accountant"] == "zcdp"
+    assert 0.999 < Account("one.jsonl").spent() <= 1
+    assert run([*arguments(ledger="one.jsonl", out="again", epsilon="0.01"), "--json"]) == 3
+
+
 def test_privacy_json_keeps_to_its_schema(home):
     assert run(arguments()) == 0
     schema = json.loads((files("fastmwem.results") / "privacy.schema.json").read_text())

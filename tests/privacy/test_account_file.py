@@ -18,6 +18,7 @@ from fastmwem.privacy.budget import Budget
 from fastmwem.privacy.event_record import event_from_record, event_to_record
 from fastmwem.privacy.events import (
     AssumedFailureDpEvent,
+    adaptive_sizes,
     composed,
     exponential_mechanism,
     gaussian,
@@ -47,6 +48,7 @@ _simple = st.one_of(
     st.builds(laplace, _positive),
     st.builds(AssumedFailureDpEvent, st.floats(0, 1), st.just("the index is right")),
     st.builds(non_private),
+    st.builds(adaptive_sizes),
 )
 _events = st.recursive(
     _simple,

@@ -14,6 +14,7 @@ from fastmwem.privacy.accounting import ACCOUNTANTS, accountant
 from fastmwem.privacy.events import (
     AssumedFailureDpEvent,
     BoundedRangeDpEvent,
+    adaptive_sizes,
     composed,
     exponential_mechanism,
     gaussian,
@@ -209,3 +210,16 @@ def test_an_unknown_accountant_is_named_with_the_nearest():
 def test_the_papers_formula_knows_rounds_only():
     with pytest.raises(UnsupportedEvent, match="optimal"):
         accountant("paper").epsilon(gaussian(1.0), 1e-6)
+
+
+def test_adaptive_sizes_are_counted_by_rho_alone():
+    """One such run makes zCDP the measure of all that is composed with it, however small it is."""
+    rounds = repeated(exponential_mechanism(0.02), 1000)
+    marked = composed([rounds, composed([adaptive_sizes(), gaussian(1e6)])])
+    plain = composed([rounds, gaussian(1e6)])
+    assert accountant("optimal").epsilon(marked, 1e-6) == accountant("zcdp").epsilon(plain, 1e-6)
+    assert accountant("optimal").epsilon(plain, 1e-6) < 0.99 * accountant("zcdp").epsilon(plain, 1e-6)
+    pure = composed([adaptive_sizes(), laplace(2.0)])
+    assert accountant("optimal").epsilon(pure, 0.0) == math.inf  # not the plain sum of epsilons either
+    with pytest.raises(UnsupportedEvent, match="fixed size"):
+        accountant("paper").epsilon(marked, 1e-6)

@@ -23,7 +23,7 @@ def people():
 
 @pytest.fixture
 def account(tmp_path):
-    return Account.create(tmp_path / "budget.jsonl", Budget(1.5, 1e-6), "zcdp")
+    return Account.create(tmp_path / "budget.jsonl", Budget(1.2, 1e-6), "zcdp")
 
 
 def release(table, **options):

@@ -17,7 +17,9 @@ def command(
     ] = False,
     epsilon: Annotated[float | None, typer.Option(help="The total epsilon, to create it.")] = None,
     delta: Annotated[float | None, typer.Option(help="The total delta, to create it.")] = None,
-    accountant: Annotated[str, typer.Option(help="optimal or zcdp, to create it.")] = "optimal",
+    accountant: Annotated[
+        str, typer.Option(help="zcdp, or optimal if all runs are planned before the first.")
+    ] = "zcdp",
     json: Json = False,
 ) -> None:
     """Show what a budget account holds and what was spent, or create it.

@@ -69,7 +69,7 @@ def command(
         int | None, typer.Option(help="Rows of one person that count, at most.")
     ] = None,
     accountant: Annotated[
-        str | None, typer.Option(help="optimal, zcdp or paper.  [default: optimal]")
+        str | None, typer.Option(help="optimal, zcdp or paper.  [default: the ledger's, or optimal]")
     ] = None,
     engine: Annotated[str | None, typer.Option(help="duckdb, polars, spark, or a database URL.")] = None,
     table: Annotated[str | None, typer.Option(help="The table, where DATA is a database.")] = None,
@@ -163,6 +163,8 @@ def _release(options: dict[str, Any], overwrite: bool, json: bool, quiet: bool) 
     names = ("person", "max_rows_per_person", "neighbours", "engine", "table", "query")
     prepared = prepare(options["data"], options["workload"], domain=declared, **_given(options, names))
     run = _given(options, ("method", "rounds", "n", "accountant"))
+    if account is not None:
+        run.setdefault("accountant", account.accountant)
     plan = _plan(prepared, budget, run)
     if not (json or quiet):
         _show(prepared, budget, plan, run.get("method", "auto"))

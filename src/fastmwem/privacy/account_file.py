@@ -4,6 +4,11 @@ A text file of JSON lines. The first declares the total; each further one record
 voids a run that ended without a release. Under a lock, a charge reads all lines, composes their
 events with the new ones, refuses if the total would be passed, appends and fsyncs: all before the release is
 written. A process that is killed at any moment therefore leaves no release, or a recorded one.
+
+**Why it counts in zCDP.** Whoever asks for a run has seen the earlier releases and may choose its size by
+them. A total of rho fixed in advance covers that (a privacy filter: Feldman and Zrnic 2021; Whitehouse et al.
+2023); the sharper curves of `optimal` take all sizes as fixed before the first run. So `zcdp` is the
+default, and `optimal` is for accounts whose runs were all planned beforehand.
 """
 
 from __future__ import annotations
@@ -51,12 +56,11 @@ class Account:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self.budget = self._read().budget
+        state = self._read()
+        self.budget, self.accountant = state.budget, state.accountant
 
     @classmethod
-    def create(
-        cls, path: str | os.PathLike[str], budget: Budget, accountant_name: str = "optimal"
-    ) -> Account:
+    def create(cls, path: str | os.PathLike[str], budget: Budget, accountant_name: str = "zcdp") -> Account:
         """A new account with `budget` in all. Appears whole or not at all; never replaces a file."""
         path = Path(path)
         accountant(accountant_name)

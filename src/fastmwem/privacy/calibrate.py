@@ -20,6 +20,7 @@ from fastmwem.privacy.accounting.base import spend_of
 from fastmwem.privacy.accounting.profiles import ConcentratedProfile
 from fastmwem.privacy.budget import Budget
 from fastmwem.privacy.events import (
+    AdaptiveSizesDpEvent,
     AssumedFailureDpEvent,
     BoundedRangeDpEvent,
     DpEvent,
@@ -90,7 +91,7 @@ def scaled(event: DpEvent, factor: float) -> DpEvent:
             return composed([scaled(part, factor) for part in event.events])
         case dp_event.SelfComposedDpEvent():
             return repeated(scaled(event.event, factor), event.count)
-        case AssumedFailureDpEvent() | dp_event.NoOpDpEvent():
+        case AdaptiveSizesDpEvent() | AssumedFailureDpEvent() | dp_event.NoOpDpEvent():
             return event
     raise UnsupportedEvent(
         f"a {type(event).__name__} has no size to scale: plan with fastmwem.privacy.events."

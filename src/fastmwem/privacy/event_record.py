@@ -12,7 +12,12 @@ from typing import Any
 from dp_accounting import dp_event
 
 from fastmwem.errors import LedgerError
-from fastmwem.privacy.events import AssumedFailureDpEvent, BoundedRangeDpEvent, DpEvent
+from fastmwem.privacy.events import (
+    AdaptiveSizesDpEvent,
+    AssumedFailureDpEvent,
+    BoundedRangeDpEvent,
+    DpEvent,
+)
 
 __all__ = ["event_from_record", "event_to_record"]
 
@@ -22,6 +27,7 @@ _KINDS: dict[str, tuple[type[DpEvent], tuple[str, ...], tuple[str, ...]]] = {
     "gaussian": (dp_event.GaussianDpEvent, ("noise_multiplier",), ()),
     "laplace": (dp_event.LaplaceDpEvent, ("noise_multiplier",), ()),
     "assumed-failure": (AssumedFailureDpEvent, ("delta", "assumption"), ()),
+    "adaptive-sizes": (AdaptiveSizesDpEvent, (), ()),
     "nothing": (dp_event.NoOpDpEvent, (), ()),
     "repeated": (dp_event.SelfComposedDpEvent, ("count",), ("event",)),
     "composed": (dp_event.ComposedDpEvent, (), ("events",)),

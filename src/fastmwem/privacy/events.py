@@ -10,9 +10,11 @@ import attr
 from dp_accounting import dp_event
 
 __all__ = [
+    "AdaptiveSizesDpEvent",
     "AssumedFailureDpEvent",
     "BoundedRangeDpEvent",
     "DpEvent",
+    "adaptive_sizes",
     "composed",
     "exponential_mechanism",
     "gaussian",
@@ -49,6 +51,14 @@ class AssumedFailureDpEvent(DpEvent):
     assumption: str
 
 
+@attr.s(frozen=True, slots=True, auto_attribs=True)
+class AdaptiveSizesDpEvent(DpEvent):
+    """Costs nothing itself: says that sizes of other events were chosen with sight of earlier outcomes.
+
+    Their total rho was limited in advance, so they may be added up as zCDP and in no other way.
+    """
+
+
 def exponential_mechanism(epsilon: float, assumption: str = "") -> DpEvent:
     """One draw from exp(epsilon * u / R)."""
     return BoundedRangeDpEvent(float(epsilon), assumption)
@@ -72,6 +82,11 @@ def repeated(event: DpEvent, count: int) -> DpEvent:
 def composed(events: list[DpEvent] | tuple[DpEvent, ...]) -> DpEvent:
     """All of `events`, each chosen with sight of the earlier outcomes."""
     return events[0] if len(events) == 1 else dp_event.ComposedDpEvent(list(events))
+
+
+def adaptive_sizes() -> DpEvent:
+    """What a run puts on its ledger first if the sizes of its events depend on earlier outcomes."""
+    return AdaptiveSizesDpEvent()
 
 
 def non_private() -> DpEvent:

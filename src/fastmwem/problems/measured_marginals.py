@@ -14,8 +14,8 @@ public. The rest is public too.
 **Budget.** When a round's measurement moved the model by less than its own noise, rounds have stopped
 paying: the next ones get twice the eps0 and half the sigma, as in AIM (McKenna et al. 2022). So the sizes
 of the mechanisms depend on earlier outcomes. zCDP may be added up even then, with the total fixed in
-advance (a privacy filter: Feldman and Zrnic 2021; Whitehouse et al. 2023), so this method's ledger counts
-in zCDP whatever accountant was asked for. The last round takes what is left.
+advance (a privacy filter: Feldman and Zrnic 2021; Whitehouse et al. 2023); `adaptive_sizes()` on the ledger
+makes every accountant count so, also in an account that holds the run. The last round takes what is left.
 
 **Bounds.** As in `direct`, from the averaged estimates; what is measured again is chosen with sight of
 earlier noise, which these intervals do not account for.
@@ -31,9 +31,8 @@ import numpy as np
 from fastmwem.mw.loop import Progress
 from fastmwem.mw.maxent import Fit
 from fastmwem.mw.maxent_stages import staged_maximum_entropy
-from fastmwem.privacy.accounting import accountant
 from fastmwem.privacy.calibrate import rho
-from fastmwem.privacy.events import exponential_mechanism, gaussian
+from fastmwem.privacy.events import adaptive_sizes, composed, exponential_mechanism, gaussian
 from fastmwem.privacy.ledger import Ledger
 from fastmwem.privacy.noise import add_gaussian
 from fastmwem.privacy.randomness import Randomness
@@ -126,9 +125,9 @@ class MeasuredMarginals:
     ) -> Outcome:
         """One measurement of everything, then rounds until the budget's rho is spent."""
         check_cells(problem.cells)
-        ledger.accountant = accountant("zcdp")  # sizes are chosen as it goes; see the module
         total_rho = rho(problem.budget)
-        ledger.authorise(gaussian(1 / math.sqrt(2 * total_rho)))
+        ledger.authorise(composed([adaptive_sizes(), gaussian(1 / math.sqrt(2 * total_rho))]))
+        ledger.record(adaptive_sizes())
         run = _Run(problem, data, ledger, randomness, self.first * total_rho)
         planned = self.rounds(problem)
         left = total_rho * (1 - self.first)

@@ -148,16 +148,19 @@ class Prepared:
         budget: Budget,
         account: Account | None = None,
         *,
-        accountant: str = "optimal",
+        accountant: str | None = None,
         randomness: Randomness | None = None,
         **options: Any,
     ) -> tuple[Release, DpEvent]:
         """The release with what it cost, checked against `account`, but for the caller to charge.
 
+        The accountant is that of the account, "optimal" without one, unless it is given.
+
         The release must not leave the process before it is charged.
         """
         if account is not None and randomness is not None and not randomness.is_private:
             raise InvalidArgument("account takes private runs only: leave randomness out.")
+        accountant = accountant or ("optimal" if account is None else account.accountant)
         ledger = _AccountedLedger(budget, make_accountant(accountant), account)
         made = query_release(
             self.workload,

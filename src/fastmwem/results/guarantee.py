@@ -10,7 +10,12 @@ from typing import Any
 from dp_accounting import dp_event
 
 from fastmwem.privacy.budget import Unit
-from fastmwem.privacy.events import AssumedFailureDpEvent, BoundedRangeDpEvent, DpEvent
+from fastmwem.privacy.events import (
+    AdaptiveSizesDpEvent,
+    AssumedFailureDpEvent,
+    BoundedRangeDpEvent,
+    DpEvent,
+)
 from fastmwem.privacy.ledger import Ledger
 
 __all__ = ["PrivacyReport", "describe_event"]
@@ -116,6 +121,8 @@ def describe_event(event: DpEvent) -> str:
             return f"Laplace noise, {event.noise_multiplier:.6g} times the L1 sensitivity"
         case AssumedFailureDpEvent():
             return f"failure probability {event.delta:.6g}"
+        case AdaptiveSizesDpEvent():
+            return "sizes chosen as the run went, within a total fixed in advance: counted in zCDP"
         case dp_event.NonPrivateDpEvent():
             return "no privacy (seeded randomness)"
     return str(event)

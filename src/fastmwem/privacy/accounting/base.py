@@ -11,7 +11,12 @@ from dp_accounting import dp_event
 
 from fastmwem.errors import InvalidArgument, UnsupportedEvent, check_at_least
 from fastmwem.privacy.accounting.profiles import Profile
-from fastmwem.privacy.events import AssumedFailureDpEvent, BoundedRangeDpEvent, DpEvent
+from fastmwem.privacy.events import (
+    AdaptiveSizesDpEvent,
+    AssumedFailureDpEvent,
+    BoundedRangeDpEvent,
+    DpEvent,
+)
 
 __all__ = ["Accountant", "Spend", "spend_of"]
 
@@ -31,6 +36,7 @@ class Spend:
     pure: Counts = ()  # epsilon-DP mechanisms (Laplace), by epsilon
     failure: float = 0.0  # probability that the rest is not what was done
     private: bool = True
+    adaptive: bool = False  # sizes depend on earlier outcomes: only rho may be added up
 
     @property
     def rho(self) -> float:
@@ -53,13 +59,13 @@ def spend_of(event: DpEvent) -> Spend:
 
     >>> from fastmwem.privacy.events import composed, exponential_mechanism, gaussian, repeated
     >>> spend_of(composed([gaussian(2), repeated(exponential_mechanism(0.1), 5)]))
-    Spend(ranged=((0.1, 5),), gaussian=((2.0, 1),), pure=(), failure=0.0, private=True)
+    Spend(ranged=((0.1, 5),), gaussian=((2.0, 1),), pure=(), failure=0.0, private=True, adaptive=False)
     """
     ranged: Counter[float] = Counter()
     gaussian: Counter[float] = Counter()
     pure: Counter[float] = Counter()
     failures: list[float] = []
-    private = True
+    private, adaptive = True, False
     stack = [(event, 1)]
     while stack:
         part, times = stack.pop()
@@ -70,6 +76,8 @@ def spend_of(event: DpEvent) -> Spend:
                 pass
             case dp_event.NonPrivateDpEvent():
                 private = False
+            case AdaptiveSizesDpEvent():
+                adaptive = True
             case dp_event.ComposedDpEvent():
                 stack += [(inner, times) for inner in part.events]
             case dp_event.SelfComposedDpEvent():
@@ -96,6 +104,7 @@ def spend_of(event: DpEvent) -> Spend:
         pure=tuple(sorted(pure.items())),
         failure=min(1.0, math.fsum(failures)),
         private=private and not noiseless,
+        adaptive=adaptive,
     )
 
 
@@ -112,9 +121,9 @@ class Accountant(ABC):
     float that the accountant can vouch for, never below it. Non-private events cost infinity.
 
     Adaptive: what a mechanism asks may depend on all outcomes before it. Its size (eps0, the noise
-    multiplier) is taken as fixed in advance, as in every run of this package. Where later sizes are chosen
-    with sight of earlier outcomes, only rho within a limit fixed in advance is covered (zCDP adds up even
-    then: Feldman and Zrnic 2021), which is what `zcdp` counts.
+    multiplier) is taken as fixed in advance. Where later sizes are chosen with sight of earlier outcomes,
+    only rho within a limit fixed in advance is covered (zCDP adds up even then: Feldman and Zrnic 2021),
+    which is what `zcdp` counts. Such a run says so by `adaptive_sizes()`; every accountant then counts rho.
 
     An assumed failure of probability gamma adds gamma (1 + e^epsilon) to delta: with good(h) the outcomes at
     which the run on h is what the events say, P(S) <= P(S and good(h)) + gamma, which is at most

@@ -6,6 +6,8 @@
 3. zCDP, so that `optimal` never allows less than `zcdp`.
 4. The plain sum of epsilons, at which delta is 0.
 
+All but the third take sizes as fixed in advance: with `adaptive_sizes()` among the events, it alone counts.
+
 What else there is. Gaussian noise has mu = 1/sigma. A Gaussian may be moved before any round without
 lowering the cost (`BoundedRangeProfile`), so noise between the rounds of the row does not break the row.
 Rounds of another eps0 between them would: nothing says that two sizes are worst one row after the other.
@@ -65,7 +67,10 @@ class _Row:
 
 @lru_cache(maxsize=256)
 def _profile(spend: Spend) -> Profile:
-    curves: list[Profile] = [ZCdpAccountant().profile(spend), PureProfile(spend.pure_epsilon * _ADDED_UP)]
+    concentrated = ZCdpAccountant().profile(spend)
+    if spend.adaptive:
+        return concentrated
+    curves: list[Profile] = [concentrated, PureProfile(spend.pure_epsilon * _ADDED_UP)]
     noise = math.fsum(count / (sigma * sigma) for sigma, count in spend.gaussian)
     rounds = _rounds(spend)
     if not rounds:

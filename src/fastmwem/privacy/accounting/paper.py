@@ -41,9 +41,9 @@ class PaperAccountant(Accountant):
     name = "paper"
 
     def profile(self, spend: Spend) -> _PaperProfile:
-        if spend.gaussian or spend.pure:
+        if spend.gaussian or spend.pure or spend.adaptive:
             raise UnsupportedEvent(
-                "the paper's formula covers rounds of the exponential mechanism only: "
+                "the paper's formula covers rounds of the exponential mechanism of fixed size only: "
                 "choose the accountant 'optimal' or 'zcdp'."
             )
         return _PaperProfile(math.sqrt(math.fsum(count * eps * eps for eps, count in spend.ranged)))
