@@ -80,8 +80,17 @@ def test_cvxpy_problems_keep_their_optimum():
         cp.Maximize(x[0] + 2 * x[1]), [x >= 0, cp.sum(x) == 2, x[1] <= 0.5, x[0] - x[2] <= 1]
     )
     lp = LinearProgram.from_cvxpy(problem)
-    value, _ = _optimum(lp)
-    assert abs(value) == pytest.approx(problem.solve(), abs=1e-6)
+    assert lp.sense == "max"
+    assert _optimum(lp)[0] == pytest.approx(problem.solve(), abs=1e-6)
+    signed, free = cp.Variable((2, 2), nonneg=True, name="signed"), cp.Variable(name="free", bounds=[-2, 3])
+    problem = cp.Problem(cp.Minimize(cp.sum(signed) + free + 7), [signed[0, 1] + free >= 1, free <= 0.5])
+    lp = LinearProgram.from_cvxpy(problem)
+    assert lp.names == ("signed[0,0]", "signed[1,0]", "signed[0,1]", "signed[1,1]", "free")
+    np.testing.assert_array_equal(lp.lower, [0, 0, 0, 0, -2])  # bounds, not rows with a private rhs
+    assert len(lp.b_ub) == 2
+    assert _optimum(lp)[0] == pytest.approx(problem.solve(), abs=1e-6) == pytest.approx(8)
+    with pytest.raises(InvalidArgument, match="continuous"):
+        LinearProgram.from_cvxpy(cp.Problem(cp.Minimize(free), [cp.Variable(integer=True) <= free]))
     with pytest.raises(InvalidArgument, match="linear program"):
         LinearProgram.from_cvxpy(cp.Problem(cp.Minimize(cp.sum_squares(x)), [x >= 1]))
 

@@ -192,6 +192,11 @@ def test_private_rows_never_raise_and_are_clipped_one_by_one():
     np.testing.assert_array_equal(clipped_rows(wild, rhs, upper, (0.5, 1.5), "covering").b, [0.5, 1.5, 0.5])
     sparse = clipped_rows(csr_array(wild), rhs, upper, (0.5, 1.5), "packing")
     np.testing.assert_array_equal(sparse.A.toarray(), rows.A)
+    mixed = [[None, "7", float("-inf")], [1e300, "many", 0.5], [0.2, 0.3], [10**400, 1j, "0.4"]]
+    odd = clipped_rows(mixed, [None, "x", 0.1, 10**400], upper, (0.5, 1.5), "covering")
+    np.testing.assert_array_equal(odd.A, [[0, 2, 0], [1, 0, 0.5], [0, 0, 0], [0, 0, 0.4]])
+    np.testing.assert_array_equal(odd.b, [0.5] * 4)
+    assert clipped_rows([], [], upper, (0.5, 1.5), "covering").A.shape == (0, 3)
     public = {
         "c": np.ones(3), "opt": 1, "coef_bounds": upper, "rhs_bounds": (0.5, 1.5), "max_violated": 2,
         "n_rows_public": 3, "epsilon": 1, "delta": 1e-6, "rounds": 5,
@@ -258,7 +263,8 @@ def test_paper_schedule_takes_the_printed_constants():
         ({"sense": "mixed"}, "sense must be one of"),
         ({"A_ub": np.ones((3, 5))}, "A_ub must have 2 columns"),
         ({"b_ub": np.ones(4)}, "one entry for each row"),
-        ({"A_ub": [["a", "b"]]}, "A_ub must hold numbers"),
+        ({"A_ub": "rows"}, "A_ub must be a matrix"),
+        ({"b_ub": "one"}, "b_ub must be a number"),
         ({"schedule": "paper"}, "alpha must be given"),
         ({"neighbours": "friends"}, "neighbours must be"),
     ],

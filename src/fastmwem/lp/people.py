@@ -2,7 +2,8 @@
 
 Whatever a row holds, what becomes of it is a function of that row and of public bounds alone, so a neighbour
 that differs in one row still differs in one row afterwards. An exception would not be: it would tell
-that such a row exists. So nothing here looks at a value and raises.
+that such a row exists. So nothing here looks at a value and raises: a cell that is no number counts as NaN,
+and so do all cells of a row that has too few or too many of them.
 """
 
 from __future__ import annotations
@@ -48,12 +49,12 @@ def clipped_rows(A: Any, b: Any, upper: FloatArray, rhs: tuple[float, float], se
         rows.sum_duplicates()
         rows.data = _clip(rows.data, 0.0, upper[rows.indices], 0.0)
     else:
-        rows = _numbers("A_ub", A)
-        if rows.ndim == 2:
-            rows = _clip(rows, 0.0, upper, 0.0) if rows.shape[1] == len(upper) else rows
+        rows = _matrix(A, len(upper))
+        if rows.ndim == 2 and rows.shape[1] == len(upper):
+            rows = _clip(rows, 0.0, upper, 0.0)
     if rows.ndim != 2 or rows.shape[1] != len(upper):
         raise InvalidArgument(f"A_ub must have {len(upper)} columns, one for each entry of c.")
-    values = _numbers("b_ub", b)
+    values = _vector(b)
     if values.ndim == 0:
         values = np.full(rows.shape[0], float(values))
     if values.shape != (rows.shape[0],):
@@ -61,11 +62,39 @@ def clipped_rows(A: Any, b: Any, upper: FloatArray, rhs: tuple[float, float], se
     return PeopleRows(rows, _clip(values, rhs[0], rhs[1], easiest))
 
 
-def _numbers(name: str, value: Any) -> FloatArray:
+def as_number(value: Any) -> float:
+    """`value` as a float; NaN if it is none."""
     try:
-        return np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidArgument(f"{name} must hold numbers in rows of equal length.") from None
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return float("nan")
+
+
+def _matrix(A: Any, columns: int) -> FloatArray:
+    """Numbers as they are; where some cell or row resists, row by row."""
+    try:
+        rows = np.asarray(A, dtype=np.float64)
+        return rows if rows.size else rows.reshape(0, columns)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    if isinstance(A, str) or not hasattr(A, "__len__"):
+        raise InvalidArgument("A_ub must be a matrix: rows of coefficients.")
+    given = list(A.to_numpy() if hasattr(A, "to_numpy") else A)  # data frames iterate over columns
+    rows = np.full((len(given), columns), np.nan)
+    for row, cells in zip(rows, given, strict=True):
+        if not isinstance(cells, str) and hasattr(cells, "__len__") and len(cells) == columns:
+            row[:] = [as_number(cell) for cell in cells]
+    return rows
+
+
+def _vector(b: Any) -> FloatArray:
+    try:
+        return np.asarray(b, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    if isinstance(b, str) or not hasattr(b, "__len__"):
+        raise InvalidArgument("b_ub must be a number, or a vector with one for each row.")
+    return np.array([as_number(value) for value in b], dtype=np.float64)
 
 
 def _clip(values: FloatArray, low: Any, high: Any, missing: float) -> FloatArray:

@@ -1,6 +1,6 @@
 """`LinearProgram`: what linprog, MPS files, cvxpy and HiGHS describe, in one shape.
 
-    min or max  c.x   subject to   A_ub x <= b_ub,   A_eq x = b_eq,   lower <= x <= upper.
+    min or max  c.x + constant   subject to   A_ub x <= b_ub,   A_eq x = b_eq,   lower <= x <= upper.
 
 It may hold private numbers, so its repr shows shapes only.
 """
@@ -75,6 +75,7 @@ class LinearProgram:
     upper: FloatArray
     sense: str = "min"
     names: tuple[str, ...] = ()
+    constant: float = 0.0
 
     @classmethod
     def from_linprog(
@@ -88,6 +89,7 @@ class LinearProgram:
         *,
         sense: str = "min",
         names: tuple[str, ...] = (),
+        constant: float = 0.0,
     ) -> LinearProgram:
         """The arguments of `scipy.optimize.linprog`, in its order; `c` may be None (feasibility only).
 
@@ -103,7 +105,7 @@ class LinearProgram:
         if np.isneginf(rhs_ub).any() or not np.isfinite(rhs_eq).all():
             raise InvalidArgument("b_ub must not hold -inf, and b_eq must be finite.")
         cost = None if c is None else as_vector("c", c, dim)
-        return cls(cost, ub, rhs_ub, eq, rhs_eq, *_bounds(bounds, dim), sense, tuple(names))
+        return cls(cost, ub, rhs_ub, eq, rhs_eq, *_bounds(bounds, dim), sense, tuple(names), constant)
 
     @classmethod
     def from_mps(cls, path: str | Path) -> LinearProgram:
@@ -132,8 +134,8 @@ class LinearProgram:
         return len(self.lower)
 
     def value(self, x: FloatArray) -> float:
-        """c.x, or 0 where there is no objective."""
-        return 0.0 if self.c is None else float(self.c @ x)
+        """c.x + constant, c being 0 where there is no objective."""
+        return self.constant + (0.0 if self.c is None else float(self.c @ x))
 
     def __repr__(self) -> str:
         rows, equal = len(self.b_ub), len(self.b_eq)

@@ -52,25 +52,53 @@ def read_highs(highs: Any) -> LinearProgram:
         np.column_stack([lp.col_lower_, lp.col_upper_]),
         sense="max" if maximise else "min",
         names=tuple(lp.col_names_),
+        constant=float(lp.offset_),
     )
 
 
 def read_cvxpy(problem: Any) -> LinearProgram:
-    """cvxpy's own reduction to conic form, of which only the zero and the nonnegative cone may be used.
+    """cvxpy's own reduction for HiGHS: its rows in cvxpy's order, bounds of variables as bounds.
 
-    The variables are cvxpy's: those of the problem in its order, then the ones its reduction adds.
+    The variables are cvxpy's: those of the problem in its order, then the ones its reduction adds. Ask for
+    x >= 0 by `cvxpy.Variable(nonneg=True)`: written as a constraint, it is a row like any other.
     """
     try:
         import cvxpy
+        from cvxpy.error import SolverError
     except ImportError:
         raise MissingDependency("reading a cvxpy problem needs cvxpy: pip install cvxpy.") from None
 
-    data, chain, _ = problem.get_problem_data(cvxpy.SCS)
-    cones = data["dims"]
-    if cones.soc or cones.psd or cones.exp or cones.p3d or ("P" in data and data["P"] is not None):
+    try:
+        data, _, _ = problem.get_problem_data(cvxpy.HIGHS)
+    except SolverError:
+        data = {}
+    if not data or data.get("P") is not None:
         raise InvalidArgument("problem must be a linear program: it has a quadratic or conic part.")
-    rows, rhs, equal = data["A"].tocsr(), np.asarray(data["b"]), cones.zero
-    del chain
+    if data["bool_vars_idx"] or data["int_vars_idx"]:
+        raise InvalidArgument("problem must have continuous variables only: it holds integer ones.")
+    rows, rhs, equal = data["A"].tocsr(), np.asarray(data["b"]), data["dims"].zero
+    low, high = (data[f"{side}_bounds"] for side in ("lower", "upper"))
+    maximise = isinstance(problem.objective, cvxpy.Maximize)  # which cvxpy reduces to minimising -c.x
+    sign = -1.0 if maximise else 1.0
+    cost, dim = sign * np.asarray(data["c"]).ravel(), rows.shape[1]
     return LinearProgram.from_linprog(
-        np.asarray(data["c"]).ravel(), rows[equal:], rhs[equal:], rows[:equal], rhs[:equal], (None, None)
+        cost if cost.any() else None,
+        rows[equal:],
+        rhs[equal:],
+        rows[:equal],
+        rhs[:equal],
+        np.column_stack(
+            [np.full(dim, -np.inf) if low is None else low, np.full(dim, np.inf) if high is None else high]
+        ),
+        sense="max" if maximise else "min",
+        names=tuple(name for variable in data["param_prob"].variables for name in _entries(variable)),
+        constant=sign * float(data["param_prob"].apply_parameters()[1]),
     )
+
+
+def _entries(variable: Any) -> list[str]:
+    """The names of a cvxpy variable's entries, in the order of its columns: y, x[0], x[1], M[0,0], M[1,0]."""
+    if not variable.shape:
+        return [variable.name()]
+    places = (np.unravel_index(k, variable.shape, order="F") for k in range(variable.size))
+    return [f"{variable.name()}[{','.join(str(i) for i in place)}]" for place in places]

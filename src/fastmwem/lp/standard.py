@@ -105,28 +105,32 @@ class Simplex:
     """
 
     scale: FloatArray
+    says: str
     slack: bool = False
+    fixes_value: bool = False
 
     @classmethod
-    def at_value(cls, c: FloatArray, opt: float) -> Simplex:
-        """{c.x' = opt, x' >= 0}."""
+    def at_value(cls, c: FloatArray, opt: float, constant: float = 0.0) -> Simplex:
+        """{c.x' = opt - constant, x' >= 0}."""
         if not (c > 0).all():
             raise InvalidArgument(
                 "c must be above 0 in every entry for {c.x = opt} to be bounded: give radius instead."
             )
-        if not opt > 0:
-            raise InvalidArgument("opt must be above 0 for {c.x = opt, x >= 0} with c > 0 to hold any x.")
-        return cls(opt / c)
+        if not opt > constant:
+            raise InvalidArgument(
+                f"opt must be above {constant:g} for {{c.x = opt, x >= 0}} with c > 0 to hold an x."
+            )
+        return cls((opt - constant) / c, f"c.x = {opt:g}", fixes_value=True)
 
     @classmethod
     def within(cls, dim: int, radius: float) -> Simplex:
         """{sum x' <= radius, x' >= 0}."""
-        return cls(np.full(dim, radius), slack=True)
+        return cls(np.full(dim, radius), f"sum x <= {radius:g}", slack=True)
 
     @classmethod
     def plain(cls, dim: int) -> Simplex:
         """{sum x' = 1, x' >= 0}."""
-        return cls(np.ones(dim))
+        return cls(np.ones(dim), "sum x = 1")
 
     def rows(self, A: Matrix) -> Matrix:
         """A' with A' z = A x'."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from fastmwem.errors import DataError, InvalidArgument
+from fastmwem.lp.people import as_number
 from fastmwem.lp.program import Matrix
 from fastmwem.queries.base import FloatArray
 
@@ -75,7 +75,7 @@ def _parquet(path: Path) -> tuple[list[str], dict[str, FloatArray]]:
     return table.column_names, {
         name: np.array(table[name].to_numpy(zero_copy_only=False), dtype=object).astype(np.float64)
         if table[name].null_count == 0
-        else np.array([_number(value) for value in table[name].to_pylist()])
+        else np.array([as_number(value) for value in table[name].to_pylist()])
         for name in table.column_names
     }
 
@@ -88,14 +88,6 @@ def _csv(path: Path) -> tuple[list[str], dict[str, FloatArray]]:
     if not names or len(set(names)) < len(names):
         raise DataError(f"{path} must open with a header of different column names.")
     return names, {
-        name: np.array([_number(row[j]) if j < len(row) else np.nan for row in cells], dtype=np.float64)
+        name: np.array([as_number(row[j]) if j < len(row) else np.nan for row in cells], dtype=np.float64)
         for j, name in enumerate(names)
     }
-
-
-def _number(value: Any) -> float:
-    """`value` as a float, NaN if it is none: a private cell never raises."""
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return float("nan")

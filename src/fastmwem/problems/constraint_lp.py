@@ -38,7 +38,8 @@ from fastmwem.privacy.ledger import Ledger
 from fastmwem.privacy.noise import add_gaussian
 from fastmwem.privacy.randomness import Randomness
 from fastmwem.problems.constraint_plan import ConstraintPlan, PublicProgram, make_constraint_plan
-from fastmwem.problems.opt_search import bisect, check_grid, probes_needed
+from fastmwem.problems.lp_bounds import gaussian_tail
+from fastmwem.problems.opt_search import check_grid, probes_needed, search, stage
 from fastmwem.problems.scalar_problem import as_queries
 from fastmwem.queries.base import Candidates, FloatArray, Queries
 from fastmwem.results.guarantee import PrivacyReport
@@ -48,7 +49,6 @@ from fastmwem.select.base import ExponentialMechanism
 
 __all__ = ["plan_constraint", "solve_constraint_private"]
 
-_Z95 = 1.959963984540054
 # Part of `max_violated` that a noisy count may reach: clear of its noise, and of what the bound allows.
 _ACCEPTED = 0.5
 
@@ -179,7 +179,7 @@ def solve_constraint_private(
     game = _Game(public, people, budget, options, randomness, (selection, index, tail), progress)
     if opt is not None:
         return _result(game, game.solve(float(opt)), float(opt), ())
-    found, tried, answer = _search(game, grid)
+    found, tried, answer = search(grid, game.solve, public.s * _ACCEPTED, public.sense == "packing")
     return _result(game, answer, found, tried)
 
 
@@ -239,6 +239,7 @@ class _Game:
         self.ledger = Ledger.for_run(budget, accountant(options["accountant"]), randomness)
         self.columns = _columns(public, people)
         self._candidates = Candidates(self.columns, np.zeros(public.dim), signed=False)
+        self._runs = 0
 
     def plan(self, opt: float) -> ConstraintPlan:
         return make_constraint_plan(self.public, opt, self.budget, **self.options)
@@ -251,7 +252,9 @@ class _Game:
         mechanism = ExponentialMechanism(plan.eps0, plan.sensitivity / opt)
         selector = make_selector(name, self._candidates, mechanism, self.randomness, index=index, tail=tail)
         player = DenseWeights(self.columns, self._gains(opt), public.s, plan.eta, opt)
-        picks = play(player, selector, plan.rounds, self.ledger, self.progress)
+        progress = stage(self.progress, self._runs, plan.probes)
+        picks = play(player, selector, plan.rounds, self.ledger, progress)
+        self._runs += 1
         x = opt / public.c * player.counts / plan.rounds
         return _Answer(x, plan, picks, self._count(x, plan) if plan.certificates else None)
 
@@ -273,29 +276,8 @@ class _Game:
         count = int(((gap if self.public.sense == "packing" else -gap) > alpha).sum())
         deviation = plan.noise_multiplier * self.public.unit.rows_per_person
         value = float(add_gaussian(count, deviation, self.randomness))
-        return Certificate(
-            f"rows violated by more than {alpha:.4g}",
-            value,
-            value - _Z95 * deviation,
-            value + _Z95 * deviation,
-        )
-
-
-def _search(game: _Game, grid: FloatArray) -> tuple[float | None, tuple[Probe, ...], _Answer]:
-    """Bisection over `grid`; a value is accepted if its noisy count is below half of `max_violated`."""
-    tried: list[tuple[Probe, _Answer]] = []
-
-    def probe(opt: float) -> bool:
-        answer = game.solve(opt)
-        assert answer.certificate is not None
-        accepted = answer.certificate.value <= game.public.s * _ACCEPTED
-        tried.append((Probe(opt, answer.certificate, accepted), answer))
-        return accepted
-
-    found = bisect(grid, probe, maximise=game.public.sense == "packing")
-    wanted = tried[-1][0].opt if found is None else found
-    answer = next(a for p, a in reversed(tried) if p.opt == wanted)
-    return found, tuple(p for p, _ in tried), answer
+        kind = f"rows violated by more than {alpha:.4g}"
+        return Certificate.around(kind, value, gaussian_tail(1, deviation, 0.05))
 
 
 def _result(game: _Game, answer: _Answer, found: float | None, probes: tuple[Probe, ...]) -> LPResult:

@@ -144,6 +144,7 @@ class ConstraintPlan:
     eta: float
     eps0: float
     sensitivity: float
+    probes: int
     certificates: int
     noise_multiplier: float
     alpha: float
@@ -200,7 +201,8 @@ def make_constraint_plan(
         sensitivity = max(sensitivity, 3.0 * opt / (float(public.c.min()) * public.s))
         printed = paper_epsilon(budget.epsilon, budget.delta, total * probes)
     eps0, noise_multiplier = calibrated(budget, total * probes, certificates, printed, accountant)
-    lost = selection_error(public.dim, 2.0 * sensitivity, eps0, total, beta)
+    # Any of the probes may become the answer, so each keeps its promise with 1 - beta/probes.
+    lost = selection_error(public.dim, 2.0 * sensitivity, eps0, total, beta / probes)
     if paper:  # losses (b - A x)/(2 rho)
         eta = math.sqrt(math.log(public.rows) / total) / (2.0 * width)
     else:
@@ -211,6 +213,7 @@ def make_constraint_plan(
         eta=eta,
         eps0=eps0,
         sensitivity=sensitivity,
+        probes=probes,
         certificates=certificates,
         noise_multiplier=noise_multiplier,
         alpha=public.promise(opt, eta * public.violation_range(opt), total, lost),
@@ -249,7 +252,7 @@ def _rounds(
     most = min(max(1.0, best_rounds(regret, public.dim, noise, each)), _MOST_ROUNDS)
 
     def promised(total: int) -> float:
-        lost = selection_error(public.dim, noise, each / math.sqrt(total), total, beta)
+        lost = selection_error(public.dim, noise, each / math.sqrt(total), total, beta / probes)
         u = public.best_step(opt, total, lost) * public.violation_range(opt)
         return public.promise(opt, u, total, lost)
 

@@ -23,12 +23,14 @@ _MOST_ROUNDS = 100_000
 class ScalarPlan:
     """A scalar-private run before it starts: everything here is public.
 
-    `alpha` is what `method` promises at 1 - beta if the program is feasible; `mw_alpha` and
+    `alpha` is what `method` promises at 1 - beta if the program is feasible in `region`; `mw_alpha` and
     `gaussian_alpha` compare the two. `uniform_alpha` is what the uniform x keeps to without looking at b:
-    a plan whose `alpha` is no better is not `useful`.
+    a plan whose `alpha` is no better is not `useful`. `selection` is what the picks may cost of `alpha`, and
+    `objective_slack` what c.x may then miss OPT by, where c.x >= OPT (or <=) is a row of its own.
     """
 
     method: str
+    region: str
     rows: int
     dim: int
     half_range: float
@@ -36,12 +38,15 @@ class ScalarPlan:
     rounds: int
     eta: float | None
     eps0: float
+    probes: int
     certificates: int
     noise_multiplier: float
     beta: float
+    selection: float
     mw_alpha: float
     gaussian_alpha: float
     uniform_alpha: float
+    objective_slack: float | None
     schedule: str
     accountant: str
 
@@ -100,14 +105,16 @@ def plan_scalar_problem(
         budget.epsilon / math.sqrt(8.0 * total * probes * math.log(1.0 / budget.delta)) if paper else None
     )
     eps0, noise_multiplier = calibrated(budget, total * probes, certificates, printed, accountant)
-    mw_alpha = regret_bound(eta, half, dim, total) + selection_error(
-        rows, problem.score_range, eps0, total, beta
-    )
+    # Any of the probes may become the answer, so each keeps its promise with 1 - beta/probes.
+    selection = selection_error(rows, problem.score_range, eps0, total, beta / probes)
+    mw_alpha = regret_bound(eta, half, dim, total) + selection
     gaussian_alpha = _gaussian_alpha(problem, budget, beta)
     if method == "auto":
         method = "gaussian" if gaussian_alpha < mw_alpha and not paper else "mw"
+    alpha = gaussian_alpha if method == "gaussian" else mw_alpha
     return ScalarPlan(
         method=method,
+        region=problem.region,
         rows=rows,
         dim=dim,
         half_range=half,
@@ -115,12 +122,15 @@ def plan_scalar_problem(
         rounds=total,
         eta=eta,
         eps0=eps0,
+        probes=probes,
         certificates=certificates,
         noise_multiplier=noise_multiplier,
         beta=beta,
+        selection=selection,
         mw_alpha=mw_alpha,
         gaussian_alpha=gaussian_alpha,
         uniform_alpha=problem.uniform_violation,
+        objective_slack=problem.objective_slack(alpha),
         schedule=schedule,
         accountant=accountant,
     )

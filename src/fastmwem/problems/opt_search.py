@@ -2,7 +2,9 @@ r"""The optimal value, privately: by bisection over a public grid, or by one noi
 
 **Bisection.** Whether a value is attainable is monotone in the value, so ceil(log2(|grid| + 1)) probes decide
 between the grid's values and "none of them". Each probe is a whole private run with a bought certificate,
-each is charged, and always that many are made: their number must not depend on private rows.
+each is charged, and always that many are made: their number must not depend on private rows. The answer is
+one of the probes', chosen by what the probes showed, so what is promised of it with probability 1 - beta is
+promised of each with 1 - beta/probes.
 
 **One logarithm** (scalar-private, every b_i >= b_min > 0). If |b - b'|_inf <= Delta then b' <= b + Delta
 <= (1 + r) b with r = Delta/b_min, so x feasible for b' makes x/(1 + r) feasible for b, and OPT(b) >=
@@ -15,20 +17,31 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from fastmwem.errors import InvalidArgument, check_positive
 from fastmwem.lp.baseline import optimum
 from fastmwem.lp.program import as_matrix, as_vector
+from fastmwem.mw.loop import Progress
 from fastmwem.privacy.noise import add_laplace
 from fastmwem.privacy.randomness import Randomness
 from fastmwem.queries.base import FloatArray
+from fastmwem.results.lp_result import Certificate, Probe
 
-__all__ = ["EstimatedOpt", "bisect", "check_grid", "estimate_opt", "log_opt_sensitivity", "probes_needed"]
+__all__ = [
+    "EstimatedOpt",
+    "bisect",
+    "check_grid",
+    "estimate_opt",
+    "log_opt_sensitivity",
+    "probes_needed",
+    "search",
+    "stage",
+]
 
-# HiGHS solves to 1e-7: two neighbouring optima may each be off by that much (relative to OPT >= 1e-7 scale).
+# HiGHS solves to 1e-7. Programs are scaled so that b >= 1 and OPT >= 1, so ln OPT is off by little more.
 _SOLVER = 1e-5
 
 
@@ -65,6 +78,45 @@ def bisect(grid: FloatArray, probe: Callable[[float], bool], maximise: bool) -> 
         else:
             refused = middle
     return None if accepted < 0 else float(ordered[min(accepted, len(ordered) - 1)])
+
+
+class Probed(Protocol):
+    """What a probe of `search` gives back."""
+
+    @property
+    def certificate(self) -> Certificate | None: ...
+
+
+Answer = TypeVar("Answer", bound=Probed)
+
+
+def search(
+    grid: FloatArray, solve: Callable[[float], Answer], tolerance: float, maximise: bool
+) -> tuple[float | None, tuple[Probe, ...], Answer]:
+    """Bisection by runs of `solve`: a value is accepted if its noisy certificate is at most `tolerance`.
+
+    The value found, all probes, and the answer of that value; where none was accepted, of the easiest.
+    """
+    tried: list[tuple[Probe, Answer]] = []
+
+    def probe(opt: float) -> bool:
+        answer = solve(opt)
+        assert answer.certificate is not None
+        tried.append((Probe(opt, answer.certificate, answer.certificate.value <= tolerance), answer))
+        return tried[-1][0].accepted
+
+    found = bisect(grid, probe, maximise)
+    # The hardest value may have been tried twice: the answer is of a probe that was accepted.
+    good = tried[-1:] if found is None else [pair for pair in tried if pair[0].accepted]
+    answer = next(a for p, a in reversed(good) if found is None or p.opt == found)
+    return found, tuple(p for p, _ in tried), answer
+
+
+def stage(progress: Progress | None, done: int, stages: int) -> Progress | None:
+    """`progress` of a run that is number `done` of `stages` equally long ones."""
+    if progress is None:
+        return None
+    return lambda t, rounds: progress(done * rounds + t, stages * rounds)
 
 
 @dataclass(frozen=True)
@@ -111,14 +163,18 @@ def estimate_opt(
     if not (cost > 0).any():
         raise InvalidArgument("c must be above 0 somewhere, or the optimum is 0 whatever b is.")
     # Public, and whatever b is: x = 0 is feasible, so the program is bounded for all b > 0 or for none.
-    floor = optimum(cost, rows, np.full(len(rhs), least), maximise=True)
+    cost_scale = float(cost.max())
+    floor = optimum(cost / cost_scale, rows, np.ones(len(rhs)), maximise=True)
     if floor is None:
         raise InvalidArgument("A_ub and c leave c.x unbounded: add rows that bound it.")
     scale = moves / check_positive("epsilon", epsilon)
     randomness = Randomness.private() if randomness is None else randomness
-    value = optimum(cost, rows, np.maximum(rhs, least), maximise=True)
-    exact = math.log(max(floor if value is None else value, floor))
-    noisy = float(add_laplace(exact, scale, randomness))
+    unit = cost_scale * floor  # OPT where b is 1 throughout: public
+    value = optimum(cost / unit, rows, np.maximum(rhs / least, 1.0), maximise=True)
+    exact = math.log(max(1.0 if value is None else value, 1.0))
+    noisy = math.log(unit * least) + float(add_laplace(exact, scale, randomness))
     reach = scale * math.log(20.0)  # P(|Laplace| > scale ln 20) = 1/20
     spent = float(epsilon) if randomness.is_private else math.inf
-    return EstimatedOpt(math.exp(noisy), math.exp(noisy - reach), math.exp(noisy + reach), spent)
+    with np.errstate(over="ignore"):
+        value, low, high = np.exp([noisy, noisy - reach, noisy + reach]).tolist()
+    return EstimatedOpt(value, low, high, spent)

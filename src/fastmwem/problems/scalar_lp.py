@@ -20,45 +20,25 @@ nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from fastmwem.errors import InvalidArgument, check_positive, check_probability
-from fastmwem.lp.baseline import least_violation
 from fastmwem.lp.program import LinearProgram
-from fastmwem.mw.hedge import Hedge
-from fastmwem.mw.loop import Picks, Progress, play
+from fastmwem.mw.loop import Progress
 from fastmwem.privacy.budget import Budget, Neighbours, Unit
-from fastmwem.privacy.events import gaussian
 from fastmwem.privacy.ledger import Ledger
-from fastmwem.privacy.noise import add_gaussian
 from fastmwem.privacy.randomness import Randomness
-from fastmwem.problems.lp_bounds import gaussian_tail, selection_error
 from fastmwem.problems.lp_plan import ScalarPlan, plan_scalar_problem
-from fastmwem.problems.opt_search import bisect, check_grid, probes_needed
+from fastmwem.problems.opt_search import check_grid, probes_needed, search
 from fastmwem.problems.scalar_problem import ScalarProblem, scalar_problem
+from fastmwem.problems.scalar_solvers import Answer, Game, NoisyRhs
 from fastmwem.queries.base import FloatArray
 from fastmwem.results.guarantee import PrivacyReport
-from fastmwem.results.lp_result import Certificate, LPResult, Probe
-from fastmwem.select import make_selector
-from fastmwem.select.base import ExponentialMechanism
+from fastmwem.results.lp_result import LPResult, Probe
 
 __all__ = ["plan_scalar", "solve_scalar_private"]
-
-_Z95 = 1.959963984540054
-
-
-@dataclass(frozen=True, eq=False)
-class _Answer:
-    """One solve: z, and what is known of it."""
-
-    z: FloatArray
-    regret: float
-    selection: float
-    picks: Picks | None
-    certificate: Certificate | None
 
 
 def plan_scalar(A_ub: Any, *, sensitivity: Any, epsilon: float, delta: float, **options: Any) -> ScalarPlan:
@@ -174,14 +154,15 @@ def solve_scalar_private(
     )
     randomness = Randomness.private() if randomness is None else randomness
     ledger = Ledger.for_run(budget, make_accountant(plan.accountant), randomness)
-    solver = (_NoisyRhs if plan.method == "gaussian" else _Game)(
+    solver = (NoisyRhs if plan.method == "gaussian" else Game)(
         problem, plan, ledger, randomness, (selection, index, tail), progress
     )
     if grid is None:
         found, probes = opt, ()
         answer = solver.solve(opt)
     else:
-        found, probes, answer = _search(solver, grid, program.sense == "max", _tolerance(plan, alpha))
+        tolerance = plan.alpha if alpha is None else float(alpha)
+        found, probes, answer = search(grid, solver.solve, tolerance, program.sense == "max")
     return _result(problem, plan, ledger, randomness, relation, answer, found, probes)
 
 
@@ -260,131 +241,28 @@ def _default_grid(problem: ScalarProblem) -> FloatArray:
     return constant + np.linspace(cost.min(), cost.max(), 33)[1:-1]
 
 
-def _tolerance(plan: ScalarPlan, alpha: float | None) -> float:
-    return plan.alpha if alpha is None else float(alpha)
-
-
-class _Game:
-    """Multiplicative weights against the exponential mechanism; one run for each value of OPT tried."""
-
-    def __init__(
-        self,
-        problem: ScalarProblem,
-        plan: ScalarPlan,
-        ledger: Ledger,
-        randomness: Randomness,
-        selection: tuple[str, Any, Any],
-        progress: Progress | None,
-    ) -> None:
-        self.problem, self.plan, self.ledger = problem, plan, ledger
-        self.randomness, self.selection, self.progress = randomness, selection, progress
-
-    def solve(self, opt: float | None) -> _Answer:
-        plan, problem = self.plan, self.problem
-        if opt is not None:
-            problem = problem.at(opt)
-        name, index, tail = self.selection
-        mechanism = ExponentialMechanism(plan.eps0, problem.sensitivity, problem.one_sided)
-        selector = make_selector(
-            name, problem.candidates(), mechanism, self.randomness, index=index, tail=tail
-        )
-        player = Hedge(problem.queries, plan.eta)
-        picks = play(player, selector, plan.rounds, self.ledger, self.progress)
-        lost = selection_error(plan.rows, plan.score_range, plan.eps0, plan.rounds, plan.beta)
-        bought = self._certificate(problem, player.average) if plan.certificates else None
-        return _Answer(player.average, player.regret, lost, picks, bought)
-
-    def _certificate(self, problem: ScalarProblem, z: FloatArray) -> Certificate:
-        """max over private rows of (row z - rhs), noise of `noise_multiplier` times Delta."""
-        event = gaussian(self.plan.noise_multiplier)
-        self.ledger.authorise(event)
-        self.ledger.record(event)
-        deviation = self.plan.noise_multiplier * problem.sensitivity
-        worst = (problem.queries.answers(z) - problem.rhs)[problem.moves > 0].max()
-        value = float(add_gaussian(worst, deviation, self.randomness))
-        return Certificate("max violation", value, value - _Z95 * deviation, value + _Z95 * deviation)
-
-
-class _NoisyRhs:
-    """Gaussian noise on b, once; HiGHS on the noisy b as often as wanted, which is post-processing."""
-
-    def __init__(
-        self,
-        problem: ScalarProblem,
-        plan: ScalarPlan,
-        ledger: Ledger,
-        randomness: Randomness,
-        selection: tuple[str, Any, Any],
-        progress: Progress | None,
-    ) -> None:
-        from fastmwem.privacy.calibrate import calibrate_gaussian
-
-        multiplier = calibrate_gaussian(ledger.budget, accountant=plan.accountant).noise_multiplier
-        event = gaussian(multiplier)
-        ledger.authorise(event)
-        ledger.record(event)
-        # |b - b'|_2 <= |moves|_2, since entry i moves by at most moves_i.
-        deviation = multiplier * float(np.sqrt((problem.moves**2).sum()))
-        private = problem.moves > 0
-        self.problem, self.plan = problem, plan
-        self.noisy = problem.rhs.copy()
-        self.noisy[private] = add_gaussian(problem.rhs[private], deviation, randomness)
-        self.reach = gaussian_tail(int(private.sum()), deviation, plan.beta)
-
-    def solve(self, opt: float | None) -> _Answer:
-        problem = self.problem if opt is None else self.problem.at(opt)
-        queries: Any = problem.queries
-        noisy = np.where(problem.moves > 0, self.noisy, problem.rhs)
-        z, _ = least_violation(_matrix(queries), noisy)
-        apparent = float((queries.answers(z) - noisy)[problem.moves > 0].max())
-        around = Certificate("max violation", apparent, apparent - self.reach, apparent + self.reach)
-        return _Answer(z, 0.0, 2.0 * self.reach, None, around)
-
-
-def _matrix(queries: Any) -> Any:
-    if hasattr(queries, "matrix"):
-        return queries.matrix
-    from scipy import sparse
-
-    return sparse.csr_array((queries.values, queries.cells, queries.indptr), shape=(queries.m, queries.dim))
-
-
-def _search(
-    solver: _Game | _NoisyRhs, grid: FloatArray, maximise: bool, tolerance: float
-) -> tuple[float | None, tuple[Probe, ...], _Answer]:
-    tried: list[tuple[Probe, _Answer]] = []
-
-    def probe(opt: float) -> bool:
-        answer = solver.solve(opt)
-        seen = answer.certificate
-        assert seen is not None
-        tried.append((Probe(opt, seen, seen.value <= tolerance), answer))
-        return tried[-1][0].accepted
-
-    found = bisect(grid, probe, maximise)
-    # The answer of the best value that was accepted; if none was, of the easiest that was tried.
-    wanted = found if found is not None else tried[-1][0].opt
-    answer = next(a for p, a in reversed(tried) if p.opt == wanted)
-    return found, tuple(p for p, _ in tried), answer
-
-
 def _result(
     problem: ScalarProblem,
     plan: ScalarPlan,
     ledger: Ledger,
     randomness: Randomness,
     relation: Neighbours,
-    answer: _Answer,
+    answer: Answer,
     found: float | None,
     probes: tuple[Probe, ...],
 ) -> LPResult:
     x = problem.x(answer.z)
     alpha = answer.regret + answer.selection
-    unit = " (in units of weighted rows)" if problem.equilibrated else ""
+    unit = " (in units of weighted rows)" if problem.weighted else ""
     message = (
         f"With probability {1 - plan.beta:g}, no row is violated by more than {alpha:.4g}{unit} beyond what "
-        "the best x in the region must violate it by, which is 0 if the program is feasible there."
+        f"the best x of the region ({plan.region}) must violate it by, which is 0 if the program is feasible "
+        "there."
     )
+    slack = problem.objective_slack(alpha)
+    if slack is not None:
+        sign = ">=" if problem.program.sense == "max" else "<="
+        message += f" c.x {sign} OPT is one of these rows, and may be missed by {slack:.4g}."
     if probes and found is None:
         message = "No value on opt_grid was accepted; this is the answer for its easiest. " + message
     return LPResult(

@@ -42,7 +42,7 @@ class ScalarProblem:
     simplex: Simplex
     form: StandardForm
     program: LinearProgram
-    equilibrated: bool
+    weighted: bool
     goal: float | None = None  # weight of the objective row, signed so that goal * c.x' >= goal * OPT
 
     @property
@@ -60,11 +60,20 @@ class ScalarProblem:
         """h = max_i (max_j - min_j of row i)/2."""
         return self.queries.half_range
 
+    @cached_property
+    def matrix(self) -> Matrix:
+        """The rows, as they are stored."""
+        stored: Any = self.queries
+        if hasattr(stored, "matrix"):
+            return stored.matrix
+        from scipy.sparse import csr_array
+
+        return csr_array((stored.values, stored.cells, stored.indptr), shape=(stored.m, stored.dim))
+
     @property
     def width(self) -> float:
         """rho, the paper's width: the largest |entry| of a row."""
-        matrix: Any = getattr(self.queries, "matrix", getattr(self.queries, "values", None))
-        return float(max(matrix.max(initial=0.0), -matrix.min(initial=0.0)))
+        return float(max(self.matrix.max(), -self.matrix.min()))
 
     @cached_property
     def uniform_violation(self) -> float:
@@ -73,7 +82,19 @@ class ScalarProblem:
         Feasible means rhs_i >= <row_i, z*> >= min_j row_ij. Public, as the rows are.
         """
         means = self.queries.answers(np.full(self.queries.dim, 1.0 / self.queries.dim))
-        return float((means - _row_minima(self.queries)).max())
+        return float((means - _along_rows(self.matrix, "min")).max())
+
+    @property
+    def region(self) -> str:
+        """Where x is sought, in words."""
+        shifted = self.form.back is not None or bool(self.form.offset.any())
+        if shifted and not self.simplex.fixes_value:
+            return f"{self.simplex.says}, x counted from its bounds"
+        return f"{'x within its bounds' if shifted else 'x >= 0'} with {self.simplex.says}"
+
+    def objective_slack(self, alpha: float) -> float | None:
+        """What c.x may miss OPT by if no row is violated by more than `alpha`; None without such a row."""
+        return None if self.goal is None else alpha / abs(self.goal)
 
     def candidates(self) -> Candidates:
         return Candidates(self.queries, self.rhs, signed=False)
@@ -87,22 +108,8 @@ class ScalarProblem:
         if self.goal is None:
             return self
         rhs = self.rhs.copy()
-        constant = 0.0 if self.program.c is None else float(self.program.c @ self.form.offset)
-        rhs[-1] = -self.goal * (opt - constant)
+        rhs[-1] = -self.goal * (opt - self.program.value(self.form.offset))
         return replace(self, rhs=rhs)
-
-
-def _row_minima(queries: Queries) -> FloatArray:
-    stored: Any = queries
-    if hasattr(stored, "matrix"):
-        return np.asarray(stored.matrix.min(axis=1), np.float64)
-    lengths = np.diff(stored.indptr)
-    minima = np.where(lengths < queries.dim, 0.0, np.inf)  # cells that are not stored are 0
-    filled = np.flatnonzero(lengths)
-    if len(filled):
-        least = np.minimum.reduceat(stored.values, stored.indptr[filled])
-        minima[filled] = np.minimum(minima[filled], least)
-    return minima
 
 
 def scalar_problem(
@@ -134,11 +141,11 @@ def scalar_problem(
     if radius is not None:
         simplex = Simplex.within(form.dim, check_positive("radius", radius))
     elif opt is not None and form.c is not None:
-        simplex = Simplex.at_value(form.c, opt - program.value(form.offset))
+        simplex = Simplex.at_value(form.c, opt, program.value(form.offset))
     else:
         simplex = Simplex.plain(form.dim)
     needs_goal = form.c is not None and (search or (opt is not None and radius is not None))
-    return _assemble(program, form, simplex, one_sided, equilibrate, needs_goal)
+    return _assemble(program, form, simplex, one_sided, row_weights, needs_goal)
 
 
 def _assemble(
@@ -146,13 +153,13 @@ def _assemble(
     form: StandardForm,
     simplex: Simplex,
     one_sided: bool,
-    equilibrate: bool,
+    row_weights: Any,
     goal: bool,
 ) -> ScalarProblem:
     rows, rhs, moves = simplex.rows(form.A), form.b, form.sensitivity
     if not rows.shape[0]:
         raise InvalidArgument("A_ub must have at least one row with a finite right-hand side.")
-    if equilibrate:
+    if isinstance(row_weights, str):  # "equilibrate": the rest of the weights are in `program` already
         weights = 1.0 / _half_ranges(rows)
         rows = _times(rows, weights)
         rhs, moves = rhs * weights, moves * weights
@@ -167,7 +174,8 @@ def _assemble(
         factor = (wide if wide > 0 else 1.0) / spread * (1.0 if program.sense == "max" else -1.0)
         rows = _append(rows, -factor * cost)
         rhs, moves = np.append(rhs, np.inf), np.append(moves, 0.0)
-    return ScalarProblem(as_queries(rows), rhs, moves, one_sided, simplex, form, program, equilibrate, factor)
+    weighted = row_weights is not None
+    return ScalarProblem(as_queries(rows), rhs, moves, one_sided, simplex, form, program, weighted, factor)
 
 
 def _append(rows: Matrix, row: FloatArray) -> Matrix:
@@ -180,6 +188,11 @@ def _append(rows: Matrix, row: FloatArray) -> Matrix:
 
 def _sensitivities(program: LinearProgram, sensitivity: Any) -> FloatArray:
     """Delta for each row of b_ub, then of b_eq; 0 marks a public entry."""
+    if np.ndim(sensitivity) > 1:
+        raise InvalidArgument(
+            "sensitivity must be one number, or one for each entry of b: A is public here, and where people "
+            "are whole rows of it, solve_constraint_private keeps them private."
+        )
     if np.ndim(sensitivity) == 0:
         check_positive("sensitivity", sensitivity, "give the most by which one person moves an entry of b")
     moves = as_vector("sensitivity", sensitivity, len(program.b_ub) + len(program.b_eq))
@@ -215,8 +228,11 @@ def _times(rows: Matrix, weights: FloatArray) -> Matrix:
 
 def _half_ranges(rows: Matrix) -> FloatArray:
     """(max_j - min_j)/2 of each row, or 1 where that is 0."""
-    high, low = rows.max(axis=1), rows.min(axis=1)
-    if hasattr(rows, "tocsr"):
-        high, low = high.toarray().ravel(), low.toarray().ravel()
-    half = (high - low) / 2.0
+    half = (_along_rows(rows, "max") - _along_rows(rows, "min")) / 2.0
     return np.where(half > 0, half, 1.0)
+
+
+def _along_rows(rows: Matrix, extreme: str) -> FloatArray:
+    """The "max" or "min" of each row; what a sparse row does not store is 0."""
+    found = getattr(rows, extreme)(axis=1)
+    return np.asarray(found.todense()).ravel() if hasattr(rows, "tocsr") else found

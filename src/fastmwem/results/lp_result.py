@@ -22,6 +22,11 @@ class Certificate:
     low: float
     high: float
 
+    @classmethod
+    def around(cls, kind: str, value: float, reach: float) -> Certificate:
+        """`value` and what lies within `reach` of it."""
+        return cls(kind, value, value - reach, value + reach)
+
 
 @dataclass(frozen=True)
 class Probe:
