@@ -7,6 +7,8 @@ times that of a row. Rows without a person are left out, as nobody could be told
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +16,7 @@ __all__ = ["PERSON", "bound_rows"]
 
 PERSON = "person"
 _PRIME = (1 << 31) - 1  # products of two residues fit an int64 of any engine
+_FACTOR = 1_640_531_527  # no small fraction of _PRIME, so that neighbours land far apart
 
 
 def bound_rows(rows: Any, codes: Sequence[str], k: int) -> Any:
@@ -27,14 +30,15 @@ def bound_rows(rows: Any, codes: Sequence[str], k: int) -> Any:
     import ibis
 
     rows = rows.filter(rows[PERSON].notnull())
-    mixed: Any = ibis.literal(0, "int64")
-    for code in codes:
-        mixed = _scatter(mixed + rows[code].cast("int64"))
-    rows = rows.mutate(mixed=mixed)
+    # A sum, since engines copy a nested expression wherever it is used: nesting would double with each column.
+    factors = (pow(_FACTOR, j, _PRIME) for j in range(1, len(codes) + 1))
+    terms = [rows[code].cast("int64") * factor % _PRIME for code, factor in zip(codes, factors, strict=True)]
+    rows = rows.mutate(mixed=functools.reduce(operator.add, terms) % _PRIME)
     same_row = ibis.window(group_by=[PERSON, *codes], order_by=rows.mixed)
+    rank = ibis.row_number().over(same_row) % _PRIME
     rows = rows.mutate(
-        rank=ibis.row_number().over(same_row).cast("int64"),
-        whole=rows.mixed.sum().over(ibis.window(group_by=[PERSON])).cast("int64") % _PRIME,
+        rank=rank.cast("int32").cast("int64"),  # Spark counts in 32 bits, and ibis drops a single cast
+        whole=_scatter(rows.mixed).sum().over(ibis.window(group_by=[PERSON])).cast("int64") % _PRIME,
     )
     key = _scatter(_scatter(rows.mixed + _scatter(rows["rank"])) + _scatter(rows.whole))
     rows = rows.mutate(key=key)
@@ -50,5 +54,5 @@ def _scatter(x: Any) -> Any:
 
     Squaring is what makes it differ from a shift, under which neighbouring rows would stay neighbours.
     """
-    x = (x % _PRIME * 1_640_531_527 + 1_013_904_223) % _PRIME
+    x = (x % _PRIME * _FACTOR + 1_013_904_223) % _PRIME
     return x * x % _PRIME

@@ -7,11 +7,15 @@ cell. Whatever an engine raises may quote a cell, so it never leaves `quietly`.
 from __future__ import annotations
 
 import csv
+import logging
+import os
 import re
 import shutil
+import sys
 import warnings
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -205,14 +209,33 @@ def _spark(engine: str) -> tuple[Any, Any]:
 
     def start() -> Any:
         builder = SparkSession.builder.appName("fastmwem")  # pyright: ignore[reportAttributeAccessIssue]
-        active = SparkSession.getActiveSession()
         master = engine if engine.startswith("spark://") else "local[*]"
-        session = active or builder.master(master).config("spark.ui.enabled", "false").getOrCreate()
-        session.conf.set("spark.sql.session.timeZone", "UTC")
-        return session
+        return builder.master(master).config("spark.ui.enabled", "false").getOrCreate()
 
-    session = quietly(start, "Spark did not start: check its installation, or use engine 'duckdb'.")
-    return session, ibis.pyspark.connect(session)
+    def connect() -> tuple[Any, Any]:
+        session = SparkSession.getActiveSession()
+        if session is None:
+            with _deaf():
+                session = start()
+        session.conf.set("spark.sql.session.timeZone", "UTC")
+        return session, ibis.pyspark.connect(session)
+
+    logging.getLogger("SQLQueryContextLogger").disabled = True  # PySpark's: prints what went wrong in a row
+    return quietly(connect, "Spark did not start: it needs Java 17 or newer; else use engine 'duckdb'.")
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """What is started in here has no stderr: Spark's log quotes the rows that it stumbles over."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    try:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 def _database(url: str, table: str | None, query: str | None) -> Opened:
