@@ -6,7 +6,7 @@ import pytest
 
 import fastmwem as fm
 from fastmwem.data.domain import Domain
-from fastmwem.errors import BudgetExceeded, DataError, DomainError, InvalidArgument
+from fastmwem.errors import BudgetExceeded, DataError, DomainError, InvalidArgument, TooLarge
 from fastmwem.privacy.account_file import Account
 from fastmwem.privacy.budget import Budget, Neighbours
 from fastmwem.problems.table_release import prepare
@@ -36,6 +36,24 @@ def test_answers_are_those_of_the_table(people):
     made = fm.release(people, fm.marginals(OVER, k=1), epsilon=50, delta=1e-2, rounds=300)
     assert made.report.public_inputs["n"] == 3000
     assert made.evaluate(prepare(people, "marginals:1", domain=OVER).data).max_error < 0.05
+
+
+@pytest.mark.parametrize("method", ["direct", "measured", "mwem"])
+def test_a_domain_too_large_to_hold_is_released_on_a_public_support(method):
+    """1e9 cells: the table is asked for marginals only, and answers them as if it had been held."""
+    random = np.random.default_rng(2)
+    over = Domain.of_sizes({f"c{j}": 1000 for j in range(3)})
+    codes = np.repeat(random.integers(0, 1000, 3000)[:, None], 3, axis=1)
+    table = pa.table({f"c{j}": codes[:, j] for j in range(3)})
+    support = np.repeat(np.arange(1000)[:, None], 3, axis=1)
+    asked = fm.marginals(over, subsets=[["c0"], ["c1"]]) + 2 * fm.marginals(over, subsets=[["c2"]])
+    data = prepare(table, asked).data
+    np.testing.assert_array_equal(data.answers(asked).reshape(3, -1).sum(axis=1), 3000)
+    np.testing.assert_array_equal(data.marginal((2, 0)).nonzero()[0] % 1001, 0)
+    made = fm.release(table, asked, support=support, method=method, epsilon=1, delta=1e-6)
+    assert made.evaluate(data).max_error < 0.02
+    with pytest.raises(TooLarge, match="support"):
+        fm.release(table, asked, epsilon=1, delta=1e-6)
 
 
 def test_seeded_runs_repeat_and_are_stamped(people):

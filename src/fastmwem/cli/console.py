@@ -52,12 +52,15 @@ def print_table(
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(*columns, title=title, title_justify="left", title_style="bold", box=SIMPLE)
+    table = Table(*columns, box=SIMPLE)
     for column in table.columns[1:]:
         column.justify = "left" if text else "right"
     for row in rows:
         table.add_row(*row)
-    Console(markup=False, highlight=False, width=None if sys.stdout.isatty() else 120).print(table)
+    console = Console(markup=False, highlight=False, width=None if sys.stdout.isatty() else 120)
+    console.print(title, style="bold")  # on its own: a table's title is as narrow as the table
+    if table.row_count:
+        console.print(table)
 
 
 def note(sentence: str) -> None:

@@ -64,8 +64,10 @@ def run(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (KeyboardInterrupt, typer.Abort):
-        return _complain("stopped before it was done (Ctrl-C).", 130)
+        return _stopped()
     except Exception as error:
+        if _interrupted(error):
+            return _stopped()
         if _debugging():
             traceback.print_exc()
         return _complain(*_sentence(error))
@@ -109,6 +111,13 @@ def _root(
     """Private answers to millions of linear queries, and private linear programs."""
 
 
+def _interrupted(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is at the root of it: Python and libraries may wrap it in an error of their own."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
 def _sentence(error: Exception) -> tuple[str, int]:
     """One sentence and an exit code; of an error that is not ours, nothing that could hold a value."""
     if isinstance(error, FastmwemError):
@@ -134,6 +143,10 @@ def _sentence(error: Exception) -> tuple[str, int]:
 def _one_line(message: str) -> str:
     text = " ".join(message.split())
     return text if text.endswith((".", "?", ")")) else f"{text}."
+
+
+def _stopped() -> int:
+    return _complain("stopped before it was done (Ctrl-C).", 130)
 
 
 def _complain(sentence: str, code: int) -> int:

@@ -133,6 +133,8 @@ def _options(given: dict[str, Any], config: str | None) -> dict[str, Any]:
 def _read_config(path: Path, known: set[str]) -> dict[str, Any]:
     try:
         options = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InvalidArgument(f"config file {str(path)!r} cannot be read: {error.strerror}.") from None
     except tomllib.TOMLDecodeError as error:
         raise InvalidArgument(f"{path}: this is not TOML: {error}.") from None
     except UnicodeDecodeError:
@@ -142,7 +144,7 @@ def _read_config(path: Path, known: set[str]) -> dict[str, Any]:
         if name not in known:
             raise InvalidArgument(f"{path}: {name!r} is no option of `fastmwem release`; see its --help.")
         kind = _NUMBERS.get(name, str)
-        if not isinstance(value, kind) and not (kind is float and type(value) is int):
+        if type(value) is not kind and not (kind is float and type(value) is int):
             raise InvalidArgument(f"{path}: {name} must be {'a number' if kind is not str else 'text'}.")
     return options
 

@@ -30,7 +30,7 @@ def bound_rows(rows: Any, codes: Sequence[str], k: int) -> Any:
     import ibis
 
     rows = rows.filter(rows[PERSON].notnull())
-    # A sum, since engines copy a nested expression wherever it is used: nesting would double with each column.
+    # A sum, as an engine copies an expression wherever it is used: nested, it would double with each column.
     factors = (pow(_FACTOR, j, _PRIME) for j in range(1, len(codes) + 1))
     terms = [rows[code].cast("int64") * factor % _PRIME for code, factor in zip(codes, factors, strict=True)]
     rows = rows.mutate(mixed=functools.reduce(operator.add, terms) % _PRIME)

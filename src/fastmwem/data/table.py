@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -114,7 +115,7 @@ class Counts:
         if size > LARGEST_HISTOGRAM:
             raise TooLarge(
                 f"the domain has {size:.3g} cells, more than the {LARGEST_HISTOGRAM:.3g} of a histogram: "
-                "use fewer columns or coarser bins, or ask for marginals with method 'direct' or 'measured'."
+                "use fewer columns or coarser bins, or ask for marginals on a public support."
             )
         return self._count(self._rows, range(len(self.domain.columns)))
 
@@ -123,10 +124,13 @@ class Counts:
 
         The rows are first grouped by all columns, inside the engine, so that they are read once.
         """
-        grouped = quietly(
+        return [self._count(self._grouped, group) for group in groups]
+
+    @cached_property
+    def _grouped(self) -> Any:
+        return quietly(
             lambda: self._rows.group_by(self._rows.columns).agg(n=self._rows.count()).cache(), _UNREADABLE
         )
-        return [self._count(grouped, group) for group in groups]
 
     def _count(self, rows: Any, axes: Sequence[int]) -> NDArray[np.float64]:
         import ibis

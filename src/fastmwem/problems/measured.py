@@ -30,6 +30,7 @@ from fastmwem.privacy.events import exponential_mechanism, gaussian
 from fastmwem.privacy.ledger import Ledger
 from fastmwem.privacy.noise import add_gaussian
 from fastmwem.privacy.randomness import Randomness
+from fastmwem.problems.course import Course
 from fastmwem.problems.method import Outcome, Prediction, PrivateData, Problem, check_cells
 from fastmwem.queries.base import Candidates, FloatArray, Queries
 from fastmwem.select import make_selector
@@ -137,7 +138,8 @@ class Measured:
         picked, values = _Picked(problem.workload), np.empty(0)
         p = before = np.full(problem.cells, 1.0 / problem.cells)
         fit: Fit | None = None
-        said = 0.0
+        said, course, selected = 0.0, Course(problem.workload), []
+        course.at(0, p)
         for t in range(rounds):
             ledger.record(exponential_mechanism(bought.eps0))
             pick = selector.pick(p)
@@ -148,10 +150,12 @@ class Measured:
                 abs(answered - measured) + _one_sided(_BETA / 2) * std / total
             )
             picked.add(pick.candidate)
+            selected.append(problem.workload.describe(pick.candidate))
             values = np.append(values, measured)
             before = p
             fit = self._fit(picked, values, std / total, fit)
             p = fit.p
+            course.at(t + 1, p)
             if progress is not None:
                 progress(t + 1, rounds)
         assert fit is not None
@@ -163,7 +167,13 @@ class Measured:
             total=total,
             bounds=np.minimum(bounds, 1.0),
             bound_kind="holds for all answers at once with probability 95 %",
-            details={"rounds": rounds, "gap": fit.gap, "eps0": bought.eps0},
+            details={
+                "rounds": rounds,
+                "gap": fit.gap,
+                "eps0": bought.eps0,
+                "selected": selected,
+                "course": course.moves(),
+            },
         )
 
     def _fit(self, picked: _Picked, values: FloatArray, sigma: float, last: Fit | None) -> Fit:

@@ -36,6 +36,7 @@ from fastmwem.privacy.events import adaptive_sizes, composed, exponential_mechan
 from fastmwem.privacy.ledger import Ledger
 from fastmwem.privacy.noise import add_gaussian
 from fastmwem.privacy.randomness import Randomness
+from fastmwem.problems.course import Course
 from fastmwem.problems.direct import Direct, evidence_stages, noisy, strategy_for
 from fastmwem.problems.error_bounds import answer_bounds
 from fastmwem.problems.marginal_strategy import MarginalStrategy, Residuals
@@ -139,6 +140,7 @@ class MeasuredMarginals:
             left = 0.0 if size == left else left - size
             each *= 1.0 if paid else 4.0
             done += 1
+            run.course.at(done, run.fit.p)
             if progress is not None:
                 progress(min(done, planned), planned)
         if progress is not None:
@@ -167,6 +169,8 @@ class _Run:
         shared = [sum(len(set(s) & set(o)) for o in strategy.workload.subsets) for s in self.subsets]
         self.weights = np.array(shared) / max(shared)
         self.fit = self.refit()
+        self.course, self.selected = Course(problem.workload), []
+        self.course.at(0, self.fit.p)
 
     @property
     def total(self) -> float:
@@ -190,6 +194,7 @@ class _Run:
         self.ledger.record(exponential_mechanism(mechanism.epsilon))
         chosen = Candidates(Dense(scores[:, None]), np.zeros(len(scores)), signed=False)
         index = make_selector("exhaustive", chosen, mechanism, self.randomness).pick(np.ones(1)).candidate
+        self.selected.append(self.subsets[index])
         self.ledger.record(gaussian(multiplier))
         table = add_gaussian(self.truth[index], sigma, self.randomness)
         self.beliefs.update(self.subsets[index], table, sigma)
@@ -217,5 +222,10 @@ class _Run:
             total=self.total,
             bounds=np.minimum(bounds, 1.0),
             bound_kind="for each answer, 95 % if what to measure again had not been chosen by looking",
-            details={"rounds": rounds, "gap": self.fit.gap},
+            details={
+                "rounds": rounds,
+                "gap": self.fit.gap,
+                "selected": [" × ".join(workload.domain.names[a] for a in s) for s in self.selected],
+                "course": self.course.moves(),
+            },
         )

@@ -39,6 +39,7 @@ from fastmwem.privacy.events import DpEvent, composed, gaussian, repeated
 from fastmwem.privacy.ledger import Ledger
 from fastmwem.privacy.noise import add_gaussian
 from fastmwem.privacy.randomness import Randomness
+from fastmwem.problems.course import Course
 from fastmwem.problems.method import Outcome, Prediction, PrivateData, Problem
 from fastmwem.queries.base import Candidates
 from fastmwem.select import make_selector
@@ -168,7 +169,9 @@ class Mwem:
             self.step or ("fixed" if self.schedule == "paper" else "adaptive"), problem.cells, rounds
         )
         player = MultiplicativeWeights(queries, step, width=weight)
-        picks = play(player, selector, rounds, ledger, progress)
+        course = Course(problem.workload)
+        course.at(0, player.probe())
+        picks = play(player, selector, rounds, ledger, course.beside(progress, player.probe))
         bound = self._bound(problem, mechanism, rounds, player.regret * weight, spending.tail.slip)
         if (
             spending.count_noise is not None
@@ -189,6 +192,7 @@ class Mwem:
                 "rounds": rounds,
                 "eps0": spending.eps0,
                 "picks": picks,
+                "course": course.moves(),
                 "regret": player.regret * weight,
             },
         )

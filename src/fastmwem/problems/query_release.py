@@ -98,6 +98,11 @@ class Plan:
             )
         return "\n".join([head, *rows, "* what method='auto' runs"])
 
+    def _repr_html_(self) -> str:
+        from fastmwem.results.plan_fragment import plan_fragment
+
+        return plan_fragment(self.to_dict())
+
 
 def plan(
     workload: Queries | Any,

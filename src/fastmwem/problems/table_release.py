@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from fastmwem.data.domain import Domain
-from fastmwem.data.table import Counts, Table
+from fastmwem.data.table import LARGEST_HISTOGRAM, Counts, Table
 from fastmwem.errors import DataError, DomainError, InvalidArgument
 from fastmwem.privacy.account_file import Account
 from fastmwem.privacy.accounting import accountant as make_accountant
@@ -26,31 +26,46 @@ from fastmwem.problems.method import PrivateData
 from fastmwem.problems.query_release import query_release, workload_domain
 from fastmwem.queries.base import FloatArray, Queries
 from fastmwem.queries.grammar import parse_workload
+from fastmwem.queries.marginals import Marginals
+from fastmwem.queries.union import Union, Weighted
 from fastmwem.results.release import Release
 
 __all__ = ["Prepared", "TableData", "prepare", "release"]
 
 
 class TableData(PrivateData):
-    """A table's counts as mechanisms may ask for them; each is computed on the engine, once."""
+    """A table's counts as mechanisms may ask for them; each is computed on the engine, once.
+
+    Where the domain is too large for a histogram, marginals are counted one by one instead.
+    """
 
     def __init__(self, counts: Counts) -> None:
         self._counts = counts
+        self._large = counts.domain.size > LARGEST_HISTOGRAM
 
     @cached_property
     def _histogram(self) -> FloatArray:
         return self._counts.histogram()
 
     def rows(self) -> float:
-        return float(self._histogram.sum())
+        return float(self.marginal(()).sum())
 
     def answers(self, queries: Queries) -> FloatArray:
+        match queries:
+            case Union() if self._large:
+                return np.concatenate([self.answers(part) for part in queries.parts])
+            case Weighted() if self._large:
+                return self.answers(queries.inner)
+            case Marginals() if self._large:
+                return np.concatenate(self._counts.marginals(queries.subsets))
         return queries.answers(self._histogram)
 
     def histogram(self) -> FloatArray:
         return self._histogram
 
     def marginal(self, columns: tuple[int, ...]) -> FloatArray:
+        if self._large:
+            return self._counts.marginals([columns])[0]
         shape = self._counts.domain.shape
         rest = tuple(axis for axis in range(len(shape)) if axis not in columns)
         summed = self._histogram.reshape(shape).sum(axis=rest)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fastmwem.results.html import number
 
-__all__ = ["bars", "columns", "distribution", "heat_map", "lines"]
+__all__ = ["bars", "columns", "distribution", "heat_map", "inline", "lines"]
 
 _WIDTH = 340  # of every drawing, in its own units: about the pixels of a card, so that text keeps its size
 Floats = NDArray[np.float64]
@@ -27,7 +27,7 @@ def distribution(labels: Sequence[str], shares: Floats, bounds: Floats | None = 
 
 def bars(labels: Sequence[str], shares: Floats, bounds: Floats | None = None) -> str:
     """One labelled horizontal bar per cell, its share in percent, and a whisker of +- its bound."""
-    left, right, step = 116, 46, 19
+    left, right, step = _room(labels, 18), 46, 19
     reach = _reach(shares, bounds)
     scale = (_WIDTH - left - right) / reach
     drawn = []
@@ -37,7 +37,7 @@ def bars(labels: Sequence[str], shares: Floats, bounds: Floats | None = None) ->
         drawn.append(_bar(left, y + 3, max(0.0, share) * scale, 13))
         if bounds is not None:
             low, high = (left + np.clip(share + d, 0, reach) * scale for d in (-bounds[k], bounds[k]))
-            drawn.append(f'<path class="whisker" d="M{low:.1f} {y + 9.5}H{high:.1f}"/>')
+            drawn.append(_whisker(f"M{low:.1f} {y + 9.5}H{high:.1f}"))
         drawn.append(_text(_WIDTH, y + 13, _percent(share), "end", "soft"))
     spoken = ", ".join(f"{label} {_percent(share)}" for label, share in zip(labels, shares, strict=True))
     return _svg(len(labels) * step + 2, spoken, drawn)
@@ -57,7 +57,7 @@ def columns(labels: Sequence[str], shares: Floats, bounds: Floats | None = None)
         if bounds is not None and len(shares) <= 60:
             ends = np.clip([share - bounds[k], share + bounds[k]], 0, reach) / reach
             low, high = top + height * (1 - ends)
-            drawn.append(f'<path class="whisker" d="M{x + width / 2:.1f} {low:.1f}V{high:.1f}"/>')
+            drawn.append(_whisker(f"M{x + width / 2:.1f} {low:.1f}V{high:.1f}"))
     y = top + height + 14
     middle = len(labels) // 2
     drawn.append(_text(left, y, _short(labels[0], 15), "start", "soft"))
@@ -71,7 +71,7 @@ def columns(labels: Sequence[str], shares: Floats, bounds: Floats | None = None)
 def heat_map(row_labels: Sequence[str], column_labels: Sequence[str], shares: Floats) -> str:
     """A cell per pair, the darker the larger its share."""
     rows, cols = shares.shape
-    left, below = 92, 60
+    left, below = _room(row_labels, 16), 8 + 0.66 * _room(column_labels, 16)
     width = (_WIDTH - left) / cols
     height = float(np.clip(width, 9 if rows <= 24 else 4, 24))
     peak = max(float(shares.max()), 1e-12)
@@ -86,19 +86,23 @@ def heat_map(row_labels: Sequence[str], column_labels: Sequence[str], shares: Fl
         f'<rect class="rule" x="{left}" y="0.5" width="{_WIDTH - left - 0.5}" height="{rows * height:.1f}"/>'
     )
     for i in range(0, rows, int(12 / height + 0.999)):
-        drawn.append(_text(left - 5, (i + 0.5) * height + 4, _short(row_labels[i], 14), "end"))
+        drawn.append(_text(left - 5, (i + 0.5) * height + 4, _short(row_labels[i], 16), "end"))
     for j in range(0, cols, int(13 / width + 0.999)):
         x, y = left + (j + 0.5) * width + 3, rows * height + 10
-        slanted = _text(0, 0, _short(column_labels[j], 12), "end")
+        slanted = _text(0, 0, _short(column_labels[j], 16), "end")
         drawn.append(f'<g transform="translate({x:.1f} {y:.1f}) rotate(-40)">{slanted}</g>')
     i, j = (int(k) for k in np.unravel_index(int(np.argmax(shares)), shares.shape))
-    spoken = f"largest: {row_labels[i]} with {column_labels[j]}, {_percent(float(shares[i, j]))}"
-    return _svg(rows * height + below, spoken, drawn)
+    most = _percent(float(shares[i, j]))
+    drawn.append(_text(0, rows * height + below + 8, f"darkest: {most}", kind="soft"))
+    return _svg(
+        rows * height + below + 12, f"largest: {row_labels[i]} with {column_labels[j]}, {most}", drawn
+    )
 
 
 def lines(x: Floats, series: Sequence[tuple[str, Floats]], x_name: str) -> str:
-    """Shares over rounds, one line per series, named at its right end."""
-    left, right, top, height = 38, _WIDTH - 92, 8, 150
+    """Shares over rounds, one line per series, named at its right end; twice as wide as other drawings."""
+    whole = 2 * _WIDTH
+    left, right, top, height = 38, whole - _room([name for name, _ in series], 40), 8, 170
     reach = _reach(np.concatenate([values for _, values in series]), None)
     across = left + (x - x[0]) / max(float(x[-1] - x[0]), 1e-12) * (right - left)
     drawn = _scale(left, right, top, height, reach)
@@ -110,11 +114,21 @@ def lines(x: Floats, series: Sequence[tuple[str, Floats]], x_name: str) -> str:
         ends.append((float(down[-1]), name))
     free = 0.0
     for y, name in sorted(ends):  # names that would lie on one another move down
-        free = max(y + 4, free + 12)
-        drawn.append(_text(right + 4, free, _short(name, 15)))
-    bottom = max(top + height, free) + 17
-    drawn.append(_text(left, bottom, f"{x_name} {number(x[0])} to {number(x[-1])}", "start", "soft"))
-    return _svg(bottom + 6, f"{len(series)} lines over {x_name}", drawn)
+        free = max(y + 4, free + 13)
+        drawn.append(_text(right + 6, free, _short(name, 40)))
+    bottom = max(top + height + 17, free)
+    drawn.append(_text(left, top + height + 17, f"{x_name} {number(x[0])} to {number(x[-1])}", kind="soft"))
+    return _svg(bottom + 6, f"{len(series)} lines over {x_name}", drawn, whole)
+
+
+def inline(share: float, bound: float, reach: float) -> str:
+    """A bar with its whisker, to stand in a line of a table; `reach` is the end of the scale."""
+    width, height = 150, 14
+    low, high = (float(np.clip(share + d, 0, reach)) / reach * width for d in (-bound, bound))
+    drawn = [_bar(0, 2, max(0.0, share) / reach * width, height - 4)]
+    if bound:
+        drawn.append(_whisker(f"M{low:.1f} {height / 2}H{high:.1f}"))
+    return f'<svg class="inline" viewBox="0 0 {width} {height}" aria-hidden="true">{"".join(drawn)}</svg>'
 
 
 def _reach(shares: Floats, bounds: Floats | None) -> float:
@@ -148,6 +162,11 @@ def _bar(x: float, y: float, width: float, height: float, says: str = "", dark: 
     return f'<rect class="bar" {box}{opacity}>{inside}</rect>'
 
 
+def _whisker(path: str) -> str:
+    """A line that also shows on a bar: with a light edge."""
+    return f'<path class="halo" d="{path}"/><path class="whisker" d="{path}"/>'
+
+
 def _percent(share: float) -> str:
     percent = 100 * share
     if 0 < percent < 0.05:
@@ -155,12 +174,17 @@ def _percent(share: float) -> str:
     return f"{percent:.0f}%" if percent >= 99.95 or percent <= 0 else f"{percent:.1f}%"
 
 
+def _room(labels: Sequence[str], longest: int) -> float:
+    """What the longest of the labels needs beside a drawing."""
+    return 12 + 6.4 * max(len(_short(label, longest)) for label in labels)
+
+
 def _short(text: str, longest: int = 18) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-def _svg(height: float, spoken: str, drawn: Iterable[str]) -> str:
+def _svg(height: float, spoken: str, drawn: Iterable[str], width: float = _WIDTH) -> str:
     return (
-        f'<svg viewBox="0 0 {_WIDTH} {height:.0f}" role="img" aria-label="{escape(spoken)}" '
+        f'<svg viewBox="0 0 {width} {height:.0f}" role="img" aria-label="{escape(spoken)}" '
         f'xmlns="http://www.w3.org/2000/svg">{"".join(drawn)}</svg>'
     )

@@ -11,7 +11,19 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 
-__all__ = ["facts", "figure", "fragment", "number", "page", "paragraph", "section", "small_bytes", "table"]
+__all__ = [
+    "Drawing",
+    "facts",
+    "figure",
+    "fragment",
+    "number",
+    "page",
+    "paragraph",
+    "power",
+    "section",
+    "small_bytes",
+    "table",
+]
 
 
 def paragraph(text: str) -> str:
@@ -31,17 +43,18 @@ def facts(items: Iterable[tuple[str, str]]) -> str:
     return f'<dl class="facts">{cells}</dl>'
 
 
+class Drawing(str):
+    """Markup that goes into a table as it is: every other cell is text."""
+
+
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], numeric: Iterable[int] = ()) -> str:
     """A table of text; the columns whose positions are in `numeric` are set flush right."""
     right = set(numeric)
 
     def line(tag: str, cells: Sequence[str]) -> str:
         marks = (' class="n"' if k in right else "" for k in range(len(cells)))
-        return (
-            "<tr>"
-            + "".join(f"<{tag}{m}>{escape(c)}</{tag}>" for m, c in zip(marks, cells, strict=True))
-            + "</tr>"
-        )
+        texts = (cell if isinstance(cell, Drawing) else escape(cell) for cell in cells)
+        return "<tr>" + "".join(f"<{tag}{m}>{c}</{tag}>" for m, c in zip(marks, texts, strict=True)) + "</tr>"
 
     body = "".join(line("td", row) for row in rows)
     head = f"<thead>{line('th', columns)}</thead>" if any(columns) else ""
@@ -64,6 +77,19 @@ def number(value: float, digits: int = 3) -> str:
     if abs(value) >= 1000 or value == int(value):
         return f"{value:,.0f}"
     return f"{value:.{digits}g}"
+
+
+def power(value: float) -> str:
+    """A small probability as people write it.
+
+    >>> power(1e-6), power(2.5e-7), power(0.01)
+    ('10⁻⁶', '2.5 · 10⁻⁷', '0.01')
+    """
+    if not 0 < value < 1e-3:
+        return f"{value:g}"
+    digits, exponent = f"{value:e}".split("e")
+    raised = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"10{raised}" if float(digits) == 1 else f"{float(digits):g} · 10{raised}"
 
 
 def small_bytes(size: float) -> str:
@@ -92,7 +118,7 @@ def page(title: str, subtitle: str, *blocks: str) -> str:
 def fragment(title: str, *blocks: str) -> str:
     """The same blocks for a notebook cell."""
     body = "\n".join(block for block in blocks if block)
-    return f'<div class="fastmwem"><style>{_style("blocks")}</style><h3>{escape(title)}</h3>{body}</div>'
+    return f'<div class="fastmwem cell"><style>{_style("blocks")}</style><h3>{escape(title)}</h3>{body}</div>'
 
 
 @cache

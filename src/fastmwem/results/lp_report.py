@@ -11,10 +11,10 @@ import numpy as np
 
 from fastmwem.results import charts
 from fastmwem.results.files import settle
-from fastmwem.results.html import facts, figure, number, page, paragraph, section, table
+from fastmwem.results.html import facts, figure, fragment, number, page, paragraph, power, section, table
 from fastmwem.results.lp_result import LPResult
 
-__all__ = ["FILES", "render_lp_report", "write_lp"]
+__all__ = ["FILES", "lp_fragment", "render_lp_report", "write_lp"]
 
 FILES = {
     "report.html": "x, what was picked on the way, and the guarantee, for readers",
@@ -49,15 +49,7 @@ def render_lp_report(
         "Private linear program",
         f"A solution over {len(names):,} variables that keeps the private numbers of the program private.",
         "" if report.private else f'<p class="warning">{report.statement}</p>',
-        facts(
-            [
-                ("privacy loss ε", number(report.epsilon, 4)),
-                ("with δ", f"{report.delta:g}"),
-                ("objective c·x", number(answer.fun, 5)),
-                ("violation promised", number(answer.alpha, 3)),
-                ("rounds", f"{answer.nit:,}"),
-            ]
-        ),
+        _key_facts(answer),
         section("What the guarantee means", paragraph(report.statement), paragraph(answer.message)),
         section("The plan", paragraph(answer.plan.verdict)),
         section("The solution", _solution(answer, names)),
@@ -77,10 +69,35 @@ def render_lp_report(
     )
 
 
+def lp_fragment(answer: LPResult) -> str:
+    """The result in a notebook cell: the key figures, the guarantee, the largest entries of x."""
+    return fragment(
+        "Private linear program",
+        _key_facts(answer),
+        paragraph(answer.report.statement),
+        paragraph(answer.message),
+        _solution(answer, [f"x[{j}]" for j in range(len(answer.x))]),
+        _trajectory(answer, ()),
+    )
+
+
+def _key_facts(answer: LPResult) -> str:
+    report = answer.report
+    return facts(
+        [
+            ("privacy loss ε", number(report.epsilon, 4)),
+            ("with δ", power(report.delta)),
+            ("objective c·x", number(answer.fun, 5)),
+            ("violation promised", number(answer.alpha, 3)),
+            ("rounds", f"{answer.nit:,}"),
+        ]
+    )
+
+
 def _solution(answer: LPResult, names: Sequence[str]) -> str:
     order = np.argsort(-np.abs(answer.x))[:_MOST]
     rows = [(names[int(j)], number(float(answer.x[j]), 5)) for j in order]
-    says = "x" if len(names) <= _MOST else f"The {_MOST} largest entries of x; all are in x.csv"
+    says = "x" if len(names) <= _MOST else f"The {_MOST} largest entries of x; all are in x"
     return figure(says, table(("variable", "value"), rows, numeric=[1]))
 
 

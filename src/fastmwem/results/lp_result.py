@@ -75,3 +75,8 @@ class LPResult:
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.keys())
+
+    def _repr_html_(self) -> str:
+        from fastmwem.results.lp_report import lp_fragment
+
+        return lp_fragment(self)

@@ -197,3 +197,8 @@ class Release:
             f"Release({len(self.values):,} answers by {self.method}, error at most {bound:.3g} at 95 %, "
             f"{self.distribution.size:,} cells; {self.report.statement})"
         )
+
+    def _repr_html_(self) -> str:
+        from fastmwem.results.report import release_fragment
+
+        return release_fragment(self)

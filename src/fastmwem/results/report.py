@@ -7,6 +7,7 @@ those depend on private data.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,18 @@ from numpy.typing import NDArray
 from fastmwem.data.domain import Domain
 from fastmwem.queries.marginals import Marginals
 from fastmwem.results import charts
-from fastmwem.results.html import facts, figure, fragment, number, page, paragraph, section, table
+from fastmwem.results.html import (
+    Drawing,
+    facts,
+    figure,
+    fragment,
+    number,
+    page,
+    paragraph,
+    power,
+    section,
+    table,
+)
 
 if TYPE_CHECKING:
     from fastmwem.results.release import Release
@@ -26,7 +38,7 @@ __all__ = ["release_fragment", "render_report"]
 
 Floats = NDArray[np.float64]
 
-_MOST_COLUMNS, _MOST_PAIRS, _WIDEST_PAIR = 24, 6, 40
+_MOST_COLUMNS, _MOST_PAIRS, _WIDEST_PAIR, _MOST_PICKED = 24, 6, 40, 12
 _METHODS = {
     "mwem": "many rounds of multiplicative weights; each picks, by the exponential mechanism, a query that "
     "the model still answers badly, and moves the model towards it",
@@ -78,10 +90,10 @@ def _key_facts(release: Release) -> str:
     return facts(
         [
             ("privacy loss ε", number(report.epsilon, 4)),
-            ("with δ", f"{report.delta:g}"),
+            ("with δ", power(report.delta)),
             ("answers", f"{len(release.values):,}"),
             ("method", release.method),
-            ("largest error bound (95 %)", f"± {number(100 * largest)}%"),
+            ("largest error bound (95 %)", f"± {number(100 * largest)}%"),
         ]
     )
 
@@ -96,18 +108,19 @@ def _guarantee(release: Release) -> list[str]:
         if report.neighbours == "replace-one"
         else f"Had any one {person} been left out of the table, or added to it"
     )
+    times = number(float(np.exp(min(report.epsilon, 700))), 3)
+    delta = power(report.delta)
     plain = (
         f"{change}, everything on this page and in the files beside it would have come out almost as likely "
-        f"as it did: every outcome would have been at most e^{number(report.epsilon, 3)} ≈ "
-        f"{number(float(np.exp(min(report.epsilon, 700))), 3)} times as likely or unlikely, except with a "
-        f"probability of at most about {report.delta:g}. This holds whatever an attacker knows already, and "
-        "whatever is done with the release later on."
+        f"as it did: every outcome would have been at most {times} times (e to the power of ε) as likely or "
+        f"unlikely, except with a probability of at most about {delta}. This holds whatever an attacker "
+        "knows already, and whatever is done with the release later on."
     )
     rows = [
-        ("Guarantee", f"(ε, δ)-differential privacy with ε = {report.epsilon:.6g}, δ = {report.delta:g}"),
+        ("Guarantee", f"(ε, δ)-differential privacy with ε = {report.epsilon:.6g}, δ = {delta}"),
         ("Neighbouring tables", _neighbours(report)),
         ("Accounting", f"{report.accountant} composition of the events below, rounded upwards"),
-        ("Budget", f"ε = {report.budget_epsilon:g} at δ = {report.delta:g}"),
+        ("Budget", f"ε = {report.budget_epsilon:g} at δ = {delta}"),
     ]
     events = [(f"{count:,}", event) for event, count in report.events]
     return [
@@ -203,9 +216,11 @@ def _answers(release: Release) -> list[str]:
         for name, v in _spread(bounds)
     ]
     top = np.argsort(-values, kind="stable")[:12]
+    reach = float(np.max(values[top] + bounds[top], initial=1e-12))
     asked = [
         (
             words,
+            Drawing(charts.inline(float(values[i]), float(bounds[i]), reach)),
             f"{100 * values[i]:.2f}%",
             number(round(float(values[i]) * release.total)),
             f"± {100 * bounds[i]:.2g}%",
@@ -216,7 +231,7 @@ def _answers(release: Release) -> list[str]:
         paragraph(f"What the bounds mean: {release.bound_kind}."),
         table(("error bound", "share of rows", "rows"), spread, numeric=[1, 2]),
         "<h3>The largest answers</h3>",
-        table(("query", "share", "rows", "bound"), asked, numeric=[1, 2, 3]),
+        table(("query", "", "share", "rows", "bound"), asked, numeric=[2, 3, 4]),
         paragraph("All answers are in answers.parquet, one line each."),
     ]
 
@@ -230,32 +245,34 @@ def _rounds(release: Release) -> list[str]:
     """How the public model moved, and what was picked; each pick is covered by its event."""
     blocks = []
     course = release.details.get("course")
-    if course is not None:
+    if course is not None and len(course[0]) > 2:
         rounds, moving = course
         drawing = charts.lines(np.asarray(rounds, float), moving, "round")
         blocks += [
             paragraph(
-                "How the model's answers moved from round to round, for the queries picked most often."
+                f"How the model's answers moved from round to round: the {len(moving)} that moved the most, "
+                "of some that are spread over the workload."
             ),
-            _grid([figure("Answers over the rounds", drawing)]),
+            _grid([figure("Answers over the rounds", drawing)], wide=True),
         ]
     picks = release.details.get("picks")
-    if picks is not None and len(picks.candidate):
-        blocks.append(_picked(release, np.asarray(picks.candidate)))
-    chosen = release.details.get("selected")
-    if chosen is not None:
-        blocks.append(
-            table(("round", "marginal"), [(f"{t + 1}", str(what)) for t, what in enumerate(chosen)], [0])
-        )
+    if picks is not None:
+        ids, times = np.unique(np.asarray(picks.candidate), return_counts=True)
+        top = np.argsort(-times, kind="stable")[:_MOST_PICKED]
+        often = dict(zip(release.describe(ids[top]), times[top].tolist(), strict=True))
+        blocks.append(_picked(len(picks.candidate), len(ids), often))
+    selected = release.details.get("selected")
+    if selected:
+        counted = Counter(selected)
+        blocks.append(_picked(len(selected), len(counted), dict(counted.most_common(_MOST_PICKED))))
     return blocks
 
 
-def _picked(release: Release, picks: NDArray[np.int64]) -> str:
-    ids, times = np.unique(picks[picks < len(release.values)], return_counts=True)
-    top = np.argsort(-times, kind="stable")[:8]
-    rows = [(words, f"{times[k]:,}") for k, words in zip(top, release.describe(ids[top]), strict=True)]
-    says = f"Of {len(picks):,} rounds, {len(ids):,} different queries were picked; these most often:"
-    return paragraph(says) + table(("query", "rounds"), rows, numeric=[1])
+def _picked(rounds: int, different: int, often: dict[str, int]) -> str:
+    says = f"In {rounds:,} rounds, {different:,} different choices were made"
+    says += "; these most often:" if different > len(often) else ":"
+    rows = [(words, f"{times:,}") for words, times in often.items()]
+    return paragraph(says) + table(("picked", "rounds"), rows, numeric=[1])
 
 
 def _public(release: Release, notes: Sequence[str]) -> list[str]:
@@ -307,5 +324,5 @@ def _cite(release: Release) -> list[str]:
     ]
 
 
-def _grid(figures: Sequence[str]) -> str:
-    return f'<div class="grid">{"".join(figures)}</div>' if figures else ""
+def _grid(figures: Sequence[str], wide: bool = False) -> str:
+    return f'<div class="grid{" one" * wide}">{"".join(figures)}</div>' if figures else ""
