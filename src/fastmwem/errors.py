@@ -85,6 +85,8 @@ def _number(name: str, value: Any) -> float:
         return float(value)
     except (TypeError, ValueError):
         raise InvalidArgument(f"{name} must be a number, not {type(value).__name__}.") from None
+    except OverflowError:
+        raise InvalidArgument(f"{name} is too large for a number.") from None
 
 
 def check_positive(name: str, value: Any, fix: str = "give a finite number above 0") -> float:
@@ -150,15 +152,53 @@ def check_memory(what: str, size: float, fix: str) -> None:
 
 
 def _free_memory() -> float | None:
-    """Bytes that can be allocated without swapping, or None where the system does not say."""
-    try:
-        with open("/proc/meminfo") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return 1024.0 * int(line.split()[1])
-    except OSError:
-        pass
+    """Bytes that this process may still allocate: the least that the machine, a container and `ulimit` leave.
+
+    None where none of them says.
+    """
+    left = [found for found in (_machine(), _container(), _address_space()) if found is not None]
+    return min(left, default=None)
+
+
+def _machine() -> float | None:
+    """What can be allocated without swapping."""
+    kilobytes = _reading("/proc/meminfo", "MemAvailable:")
+    return None if kilobytes is None else 1024.0 * kilobytes
+
+
+def _container() -> float | None:
+    """What a control group leaves, version 2 or 1; pages of files do not count, they are given up first."""
+    for folder, limit, used, files in (
+        ("/sys/fs/cgroup", "memory.max", "memory.current", "file"),
+        ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_cache"),
+    ):
+        most, now = (_reading(f"{folder}/{name}") for name in (limit, used))
+        if most is not None and now is not None:
+            return max(0.0, most - now + (_reading(f"{folder}/memory.stat", files) or 0.0))
     return None
+
+
+def _address_space() -> float | None:
+    """What `ulimit -v` leaves."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    kilobytes = _reading("/proc/self/status", "VmSize:")
+    if limit == resource.RLIM_INFINITY or kilobytes is None:
+        return None
+    return max(0.0, limit - 1024.0 * kilobytes)
+
+
+def _reading(path: str, name: str | None = None) -> float | None:
+    """The number that a file of the system gives for `name`, or opens with; None if there is none."""
+    try:
+        with open(path) as lines:
+            words = next(line.split() for line in lines if name is None or line.split()[:1] == [name])
+        return float(words[name is not None])
+    except (OSError, StopIteration, ValueError, IndexError):
+        return None
 
 
 def _fix(fix: str) -> str:

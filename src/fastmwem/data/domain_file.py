@@ -109,7 +109,7 @@ class _Reader:
 
     def column(self, name: str, spec: dict[str, Any]) -> Column:
         kind = spec.get("type")
-        if kind not in _KINDS:
+        if not isinstance(kind, str) or kind not in _KINDS:
             place = (name, "type") if kind is not None else (name,)
             self.fail(place, f"column {name!r}: type must be {_or(tuple(_KINDS))}.")
         keys, build = _KINDS[kind]

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from fastmwem.data.domain import Domain
-from fastmwem.errors import InvalidArgument, TooLarge
+from fastmwem.errors import InvalidArgument, TooLarge, check_memory
 from fastmwem.mw.loop import Progress
 from fastmwem.privacy.budget import Budget, Neighbours, Unit
 from fastmwem.privacy.ledger import Ledger
@@ -163,6 +163,7 @@ def check_cells(cells: int, copies: int = 8, limit: int = 1 << 31) -> None:
             f"the domain has {cells:,} cells, which would take {need / 1e9:,.3g} GB: use fewer columns or "
             "coarser bins, or give `support`, a public table of records to put the weights on."
         )
+    check_memory(f"a model of {cells:,} cells", need, "use fewer columns or coarser bins, or give `support`")
 
 
 @dataclass(frozen=True)
