@@ -20,6 +20,7 @@ nothing.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from fastmwem.privacy.ledger import Ledger
 from fastmwem.privacy.randomness import Randomness
 from fastmwem.problems.lp_plan import ScalarPlan, plan_scalar_problem
 from fastmwem.problems.opt_search import check_grid, probes_needed, search
+from fastmwem.problems.rehearsal import rehearse
 from fastmwem.problems.scalar_problem import ScalarProblem, scalar_problem
 from fastmwem.problems.scalar_solvers import Answer, Game, NoisyRhs
 from fastmwem.queries.base import FloatArray
@@ -44,8 +46,8 @@ __all__ = ["plan_scalar", "solve_scalar_private"]
 def plan_scalar(A_ub: Any, *, sensitivity: Any, epsilon: float, delta: float, **options: Any) -> ScalarPlan:
     """What `solve_scalar_private` will do and promise with the same options, without b.
 
-    Compares the game with Gaussian noise on b (better for few rows), and says whether the answer can be
-    better than uniform x at all.
+    Compares the game with Gaussian noise on b (better for few rows), rehearses the game on made-up right-hand
+    sides, and says whether the answer can be better than uniform x at all.
 
     >>> plan = plan_scalar(np.eye(4), sensitivity=0.1, epsilon=1, delta=1e-6)
     >>> plan.method, plan.useful
@@ -58,7 +60,9 @@ def plan_scalar(A_ub: Any, *, sensitivity: Any, epsilon: float, delta: float, **
             blank["b_eq"] = np.zeros(np.shape(options["A_eq"])[0])
         program = _program(A_ub, sense, **{**_split(options), **blank})
     rest = {name: value for name, value in options.items() if name not in _ARRAYS}
-    return _prepare(program, sensitivity, Budget(epsilon, delta), **rest)[1]
+    budget = Budget(epsilon, delta)
+    problem, plan, _ = _prepare(program, sensitivity, budget, **rest)
+    return plan if plan.method == "gaussian" else replace(plan, rehearsal=rehearse(problem, plan, budget))
 
 
 def solve_scalar_private(
