@@ -11,6 +11,7 @@ import math
 from typing import Any
 
 __all__ = [
+    "BoundLooksPrivate",
     "BoundViolated",
     "BudgetExceeded",
     "DataError",
@@ -27,6 +28,7 @@ __all__ = [
     "check_positive",
     "check_probability",
     "check_whole",
+    "warn_if_read_off",
 ]
 
 
@@ -76,6 +78,10 @@ class LedgerError(FastmwemError):
 
 class BoundViolated(FastmwemError):
     """A bound that the exactness of a sampler rests on was false; the run stops and releases nothing."""
+
+
+class BoundLooksPrivate(UserWarning):
+    """A bound that should be public has so many digits that it may have been read off the data."""
 
 
 def _number(name: str, value: Any) -> float:
@@ -199,6 +205,28 @@ def _reading(path: str, name: str | None = None) -> float | None:
         return float(words[name is not None])
     except (OSError, StopIteration, ValueError, IndexError):
         return None
+
+
+def warn_if_read_off(name: str, values: Any, digits: int = 6) -> None:
+    """Warn if one of `values`, declared as public, has more than `digits` significant digits.
+
+    A bound that equals the private maximum is a release of its own, but a check that compared the two would
+    tell what it saw. So the bound itself is looked at, and nothing else: people declare round numbers.
+    """
+    import warnings
+
+    import numpy as np
+
+    for value in np.unique(np.asarray(values, np.float64)).tolist():
+        rounded = float(f"{value:.{digits}g}")
+        if rounded != value:
+            warnings.warn(
+                f"{name} = {value!r} looks as if it had been read off the private rows: declare a round "
+                "number without looking at them.",
+                BoundLooksPrivate,
+                stacklevel=4,
+            )
+            return
 
 
 def _fix(fix: str) -> str:

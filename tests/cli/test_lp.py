@@ -98,6 +98,62 @@ def test_a_plan_writes_nothing_and_spends_nothing(model, baskets, tmp_path, caps
     assert json.loads(capsys.readouterr().out)["rounds"] > 0
 
 
+def test_a_plan_of_a_table_reads_its_header_alone(tmp_path, capsys):
+    path = tmp_path / "people.csv"
+    path.write_bytes(b"u,v,w\n" + b"\xff" * 9)
+    assert run(["lp", str(path), "--private", "rows", *ROWS, "--plan"]) == 0
+    assert "rounds T" in capsys.readouterr().out
+
+
+def test_items_choose_columns_and_say_what_they_cost(tmp_path, capsys):
+    rng = np.random.default_rng(3)
+    rows = "\n".join(f"{u},?,{v},{w}" for u, v, w in rng.integers(0, 2, (900, 3)))
+    (tmp_path / "people.csv").write_text(f"u,who,v,w\n{rows}\n")
+    (tmp_path / "items.txt").write_text("w,2\nu,0.5\n")
+    arguments = ["--private", "rows", "--items", str(tmp_path / "items.txt"), *ROWS]
+    assert run(["lp", str(tmp_path / "people.csv"), *arguments, "--out", str(tmp_path / "out")]) == 0
+    lines = (tmp_path / "out" / "x.csv").read_text().splitlines()[1:]
+    x = {name: float(value) for name, value in (line.split(",") for line in lines)}
+    assert set(x) == {"w", "u"}
+    assert 2 * x["w"] + 0.5 * x["u"] == pytest.approx(4)
+    (tmp_path / "items.txt").write_text("w,2\nx\n")
+    capsys.readouterr()
+    assert run(["lp", str(tmp_path / "people.csv"), *arguments, "--plan"]) == 2
+    assert "no column 'x'" in capsys.readouterr().err
+    (tmp_path / "items.txt").write_text("w,free\nu\n")
+    assert run(["lp", str(tmp_path / "people.csv"), *arguments, "--plan"]) == 2
+    assert "a cost above 0" in capsys.readouterr().err
+
+
+def test_an_account_is_charged_and_refuses_what_it_cannot_cover(baskets, tmp_path, capsys):
+    account = str(tmp_path / "budget.jsonl")
+    assert run(["ledger", account, "--create", "--epsilon", "1.5", "--delta", "1e-6"]) == 0
+    command = ["lp", *baskets, *ROWS, "--ledger", account, "--rounds", "5", "--quiet"]
+    assert run([*command, "--out", str(tmp_path / "first")]) == 0
+    assert run([*command, "--out", str(tmp_path / "second")]) == 3
+    assert not (tmp_path / "second").exists()
+    capsys.readouterr()
+    assert run(["ledger", account, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert [entry["what"] for entry in said["runs"]] == ["lp with private rows, epsilon 1"]
+
+
+def test_the_report_says_how_to_repeat_it(baskets, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert run(["lp", *baskets, *ROWS, "--certificate", "--rounds", "5", "--out", str(out)]) == 0
+    page = (out / "report.html").read_text()
+    assert "--max-violated 400 --max-rows 2500" in page
+    assert "--certificate" in page
+    assert "--sense" not in page  # a default
+
+
+def test_bounds_that_look_read_off_are_named_once(baskets, tmp_path, caplog):
+    odd = ["--opt", "4", "--max-violated", "400", "--max-rows", "2002", "--rounds", "5", *BUDGET]
+    with caplog.at_level("INFO", logger="fastmwem"):
+        assert run(["lp", *baskets, *odd, "--out", str(tmp_path / "out")]) == 0
+    assert sum("n_rows_public = 2002" in text for text in caplog.messages) == 1
+
+
 def test_a_run_that_fails_leaves_no_directory(model, tmp_path, capsys):
     out = tmp_path / "out"
     arguments = [
@@ -124,7 +180,8 @@ def test_a_run_that_fails_leaves_no_directory(model, tmp_path, capsys):
         (["--private", "all"], "private must be one of rhs, rows"),
         (["--private", "rhs"], "sensitivity is missing"),
         (["--private", "rows"], "max-violated is missing"),
-        (["--private", "rows", "--max-violated", "2", "--max-rows", "9"], "items is missing"),
+        (["--private", "rows", "--max-violated", "2", "--max-rows", "9"], "is a model"),
+        (["--private", "rhs", "--sensitivity", "1"], "radius is missing"),
         (["--private", "rhs", "--sensitivity", "1", "--opt-grid", "a,b"], "opt-grid must be numbers"),
     ],
 )

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
-from fastmwem.errors import InvalidArgument
+from fastmwem.errors import BoundLooksPrivate, InvalidArgument
 from fastmwem.lp.people import clipped_rows
 from fastmwem.lp.violations import violations
 from fastmwem.mw.dense_weights import DenseWeights
@@ -16,6 +16,7 @@ from fastmwem.privacy.budget import Budget, Unit
 from fastmwem.privacy.randomness import Randomness
 from fastmwem.problems.constraint_lp import _Game, plan_constraint, solve_constraint_private
 from fastmwem.problems.constraint_plan import PublicProgram
+from fastmwem.problems.lp_bounds import selection_error
 from fastmwem.select.base import Pick
 
 NEARLY_OPEN = {"epsilon": 1e6, "delta": 1e-6}
@@ -51,7 +52,7 @@ def test_no_neighbour_moves_a_score_by_more_than_the_sensitivity(sense, people):
         d, s = 4, float(rng.uniform(2, 6))
         m = int(rng.integers(1, 14))  # also fewer rows than s, where empty ones are added
         public = PublicProgram.checked(
-            rng.uniform(0.5, 2, d), rng.uniform(0.2, 1.5, d), (0.5, 1.5), sense, s, 20,
+            rng.uniform(0.5, 2, d), rng.uniform(0.2, 1.5, d).round(3), (0.5, 1.5), sense, s, 20,
             Unit("add-remove", people),
         )  # fmt: skip
         A, b = rng.uniform(-0.3, 1.8, (m + people, d)), rng.uniform(0, 2, m + people)
@@ -223,6 +224,42 @@ def test_nothing_released_or_shown_tells_the_number_of_rows():
     assert len({repr(answer.plan) + answer.message + repr(answer.report) for answer in answers}) == 1
     for m in (3, 400, 1_700):
         assert str(m) not in repr(clipped_rows(np.ones((m, 3)), 1.0, np.ones(3), (0, 1), "packing"))
+
+
+def test_public_bounds_that_look_read_off_the_rows_draw_a_warning():
+    public = {
+        "c": np.ones(3), "opt": 1, "coef_bounds": 1, "rhs_bounds": (0, 1), "max_violated": 4,
+        "n_rows_public": 1_000, "epsilon": 1, "delta": 1e-6,
+    }  # fmt: skip
+    plan_constraint(**public)  # warnings are errors: none here
+    for change in (
+        {"coef_bounds": [1, 2, 17.382941]},
+        {"rhs_bounds": (0, 0.98714235)},
+        {"n_rows_public": 9_835},
+    ):
+        with pytest.warns(BoundLooksPrivate, match=next(iter(change))):
+            plan_constraint(**{**public, **change})
+    plan_constraint(**{**public, "n_rows_public": 9_835, "neighbours": "replace-one"})
+
+
+def test_a_search_promises_as_much_of_each_probe_as_it_says_of_the_answer():
+    public = {
+        "c": np.ones(9), "sense": "covering", "coef_bounds": 1, "rhs_bounds": (1, 1), "max_violated": 100,
+        "n_rows_public": 1_000, "epsilon": 1, "delta": 1e-6, "rounds": 30, "alpha": 0.3,
+    }  # fmt: skip
+    plan = plan_constraint(**public, opt_grid=[1.0, 2.0, 3.0], beta=0.06)
+    assert plan.probes == 2
+    assert plan.selection == pytest.approx(selection_error(9, 2 * plan.sensitivity, plan.eps0, 30, 0.03))
+
+
+def test_progress_counts_all_probes_as_one_run():
+    A, told = _planted(3, m=500, d=10, good=5), []
+    solve_constraint_private(
+        A, np.ones(500), c=np.ones(10), opt_grid=[3, 4, 5], sense="covering", coef_bounds=1,
+        rhs_bounds=(1, 1), max_violated=50, n_rows_public=500, epsilon=1, delta=1e-6, rounds=7,
+        progress=lambda t, total: told.append((t, total)),
+    )  # fmt: skip
+    assert told == [(t, 14) for t in range(1, 15)]
 
 
 def test_a_person_with_more_rows_costs_more():

@@ -1,6 +1,7 @@
 """Bisection makes the same number of probes whatever it finds; ln OPT moves as little as is claimed."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -8,7 +9,8 @@ from scipy.optimize import linprog
 
 from fastmwem.errors import InvalidArgument
 from fastmwem.privacy.randomness import Randomness
-from fastmwem.problems.opt_search import bisect, estimate_opt, log_opt_sensitivity, probes_needed
+from fastmwem.problems.opt_search import bisect, estimate_opt, log_opt_sensitivity, probes_needed, search
+from fastmwem.results.lp_result import Certificate
 
 
 @pytest.mark.parametrize("size", range(1, 12))
@@ -26,6 +28,37 @@ def test_bisection_finds_the_best_value_in_always_as_many_probes(size, maximise)
         good = [v for v in grid if (v < threshold if maximise else v > threshold)]
         assert found == ((max(good) if maximise else min(good)) if good else None)
         assert len(tried) == probes_needed(grid) == math.ceil(math.log2(size + 1))
+
+
+@dataclass
+class _Run:
+    opt: float
+    certificate: Certificate
+
+
+def test_a_search_answers_with_a_run_that_was_accepted():
+    values = iter([0.0, 9.0])  # the hardest of two values is tried twice: accepted, then refused
+    found, probes, answer = search(
+        np.array([1.0, 2.0]), lambda opt: _Run(opt, Certificate.around("", next(values), 1.0)), 5.0, True
+    )
+    assert found == 2.0
+    assert [probe.accepted for probe in probes] == [True, False]
+    assert answer.certificate.value == 0.0
+    none, _, easiest = search(
+        np.array([1.0, 2.0]), lambda opt: _Run(opt, Certificate.around("", 9.0, 1.0)), 5.0, False
+    )
+    assert none is None
+    assert easiest.opt == 2.0
+
+
+def test_the_estimate_does_not_depend_on_units():
+    A, b, c = np.eye(2), np.array([2.0, 3.0]), np.ones(2)
+    for unit in (1e-9, 1.0, 1e9):
+        estimate = estimate_opt(
+            A, unit * b, c=1e-6 * c, rhs_lower=unit, sensitivity=1e-9 * unit, epsilon=100,
+            randomness=Randomness.seeded(3),
+        )  # fmt: skip
+        assert estimate.value == pytest.approx(5e-6 * unit, rel=1e-4)
 
 
 def test_no_neighbour_moves_ln_opt_by_more_than_claimed():

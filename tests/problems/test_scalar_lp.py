@@ -141,6 +141,74 @@ def test_the_plan_needs_no_b_and_says_when_the_answer_is_no_better_than_uniform(
     assert _seeded(1, A, b, sensitivity=1e-3, epsilon=1, delta=1e-3).plan == good
 
 
+def test_a_rehearsal_tells_which_runs_beat_uniform_x():
+    A, b, _ = _feasible(6, m=20_000, d=20)
+    uniform = violations(A, b, np.full(20, 0.05)).max
+    options = {"epsilon": 1, "delta": 1e-3, "method": "mw"}
+    plans = {s: plan_scalar(A, sensitivity=s, **options) for s in (0.1, 0.01, 0.001)}
+    assert [plan.rehearsal.useful for plan in plans.values()] == [False, True, True]
+    assert plans[0.01].useful
+    assert not plans[0.01].promising
+    assert "better than its promise" in plans[0.01].verdict
+    for sensitivity in (0.01, 0.001):
+        seen = violations(A, b, _seeded(1, A, b, sensitivity=sensitivity, **options).x).max
+        assert seen < 2 * plans[sensitivity].rehearsal.violation
+        assert seen < 0.8 * uniform
+    assert plan_scalar(A, sensitivity=0.01, **options).rehearsal == plans[0.01].rehearsal
+
+
+def test_a_plan_shows_itself():
+    A, b, _ = _feasible(6)
+    plan = plan_scalar(A, sensitivity=0.1, epsilon=1, delta=1e-3, c=np.arange(6.0), radius=2)
+    for text in (str(plan), plan._repr_html_()):
+        for words in (
+            plan.verdict[:30],
+            "sum x &lt;= 2" if "<p>" in text else "sum x <= 2",
+            "c.x may miss OPT",
+        ):
+            assert words in text
+    answer = _seeded(1, A, b, sensitivity=0.1, epsilon=1, delta=1e-3)
+    assert "message" in repr(answer)
+    assert "NOT private" in repr(answer)
+
+
+@pytest.mark.parametrize("kind", ["vector", "equilibrate", None])
+def test_the_message_names_region_and_units(kind):
+    A, b, _ = _feasible(2)
+    weights = np.full(40, 2.0) if kind == "vector" else kind
+    options = {"sensitivity": 1e-3, "epsilon": 1, "delta": 1e-6, "method": "mw", "rounds": 5}
+    answer = _seeded(1, A, b, row_weights=weights, **options)
+    assert ("weighted rows" in answer.message) == (kind is not None)
+    assert "x >= 0 with sum x = 1" in answer.message
+    shifted = _seeded(1, A, b, bounds=(-1, None), radius=3, **options)
+    assert "sum x <= 3, x counted from its bounds" in shifted.message
+    assert "x >= 0 with c.x = 0.5" in _seeded(1, A, b, c=np.ones(6), opt=0.5, **options).message
+
+
+def test_what_is_promised_of_the_objective_holds_without_privacy():
+    rng = np.random.default_rng(8)
+    A, c = rng.random((30, 5)), rng.uniform(0.5, 1.5, 5)
+    b = A @ rng.dirichlet(np.ones(5)) * 3 + 0.05
+    opt = -linprog(-c, A_ub=A, b_ub=b).fun
+    options = {"sensitivity": 1e-3, **NEARLY_OPEN, "method": "mw", "rounds": 2_000, "c": c, "radius": 10}
+    program = LinearProgram.from_linprog(c, A, b, sense="max", constant=7.0)
+    del options["c"]
+    answer = _seeded(1, program, opt=opt + 7, **options)
+    assert answer.fun == pytest.approx(c @ answer.x + 7)
+    missed = float(answer.message.rsplit(" ", 1)[1].rstrip("."))
+    assert opt + 7 - answer.fun <= missed < 1
+
+
+def test_a_search_promises_as_much_of_each_probe_as_it_says_of_the_answer():
+    A, b, _ = _feasible(10)
+    options = {"sensitivity": 1e-3, "epsilon": 1, "delta": 1e-6, "method": "mw", "rounds": 5, "beta": 0.1}
+    told = []
+    answer = _seeded(1, A, b, c=np.arange(1.0, 7.0), progress=lambda t, of: told.append((t, of)), **options)
+    plan = answer.plan
+    assert plan.selection == pytest.approx(selection_error(41, plan.score_range, plan.eps0, 5, 0.1 / 5))
+    assert told == [(t, 25) for t in range(1, 26)]
+
+
 def test_few_rows_are_better_served_by_noise_on_b():
     A, b, _ = _feasible(7, m=5)
     answer = _seeded(2, A, b, sensitivity=1e-3, epsilon=1, delta=1e-6)
@@ -278,6 +346,7 @@ def test_a_seeded_run_is_not_private():
         ({"b_ub": [np.nan] * 3}, "b_ub must be without NaN"),
         ({"sensitivity": 0}, "sensitivity must be above 0"),
         ({"sensitivity": [0, 0, 0]}, "sensitivity must not be negative"),
+        ({"sensitivity": np.ones((3, 2))}, "A is public here"),
         ({"c": [1.0, -1.0], "opt": 1}, "c must be above 0 in every entry"),
         ({"c": [1.0, 1.0], "opt": -1}, "opt must be above 0"),
         ({"c": [1.0, 1.0, 1.0]}, "c must have 2 entries"),

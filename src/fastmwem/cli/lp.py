@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import shlex
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fastmwem.cli.console import Json, Quiet, note, print_json, print_table, progress
-from fastmwem.errors import InvalidArgument, check_choice
+from fastmwem.errors import BoundLooksPrivate, InvalidArgument, check_choice
+
+if TYPE_CHECKING:
+    from fastmwem.lp.tables import PeopleFile
+
+_TABLES = (".csv", ".parquet")
+_MODELS = (".mps", ".lp")
 
 
 def command(
+    context: typer.Context,
     file: Annotated[
         Path, typer.Argument(help="An MPS or LP file; or rows of people: CSV, Parquet, or baskets (.txt).")
     ],
@@ -32,7 +42,10 @@ def command(
     one_sided: Annotated[
         bool, typer.Option("--one-sided", help="rhs: neighbours move all of b the same way.")
     ] = False,
-    items: Annotated[Path | None, typer.Option(help="rows: the public items of baskets, one a line.")] = None,
+    items: Annotated[
+        Path | None,
+        typer.Option(help="rows: the variables, one a line, with their cost after a comma if it is not 1."),
+    ] = None,
     rhs: Annotated[
         str | None, typer.Option(help="rows: the column that holds b, or one number.  [default: 1]")
     ] = None,
@@ -45,6 +58,10 @@ def command(
         int | None, typer.Option(help="rows: a public number that the rows will not exceed.")
     ] = None,
     rows_per_person: Annotated[int, typer.Option(help="rows: of one person, at most.")] = 1,
+    neighbours: Annotated[
+        str | None,
+        typer.Option(help="replace-one or add-remove.  [default: replace-one for rhs, add-remove for rows]"),
+    ] = None,
     opt: Annotated[float | None, typer.Option(help="The value of c.x to reach.")] = None,
     opt_grid: Annotated[str | None, typer.Option(help="Or values to search it on, rising: 3,4,5.")] = None,
     alpha: Annotated[float | None, typer.Option(help="The violation that certificates tolerate.")] = None,
@@ -53,6 +70,9 @@ def command(
     ] = False,
     rounds: Annotated[
         int | None, typer.Option(help="Rounds T.  [default: chosen from public numbers]")
+    ] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(help="The budget account to charge (see `fastmwem ledger`).")
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier release.")] = False,
     json: Json = False,
@@ -69,6 +89,7 @@ def command(
       fastmwem lp baskets.txt --private rows --items items.txt --opt 10 --max-violated 3000 \\
           --max-rows 10000 --epsilon 1 --delta 1e-5 --out solution
     """
+    from fastmwem.privacy.account_file import Account
     from fastmwem.results.files import check_output, output_directory
     from fastmwem.results.lp_report import FILES, write_lp
 
@@ -83,11 +104,11 @@ def command(
         "alpha": alpha,
         "certificate": certificate,
         "rounds": "auto" if rounds is None else rounds,
+        **({} if neighbours is None else {"neighbours": neighbours}),
     }
     if private == "rhs":
         task: _Rhs | _Rows = _Rhs(file, sensitivity, radius, equilibrate, one_sided, shared)
     else:
-        bounds = (rhs, rhs_low, rhs_high)
         people = {
             "max_violated": max_violated,
             "n_rows_public": max_rows,
@@ -95,19 +116,31 @@ def command(
             "sense": sense,
             "coef_bounds": coef_bound,
         }
-        task = _Rows(file, items, bounds, people, shared)
+        task = _Rows(file, items, (rhs, rhs_low, rhs_high), people, shared)
     if plan:
-        _show(task.plan(), json)
+        with _warned():
+            planned = task.plan()
+        _show(planned, json)
         return
     assert out is not None
     check_output(out, overwrite)
+    account = None if ledger is None else Account(ledger)
     if not (quiet or json):
-        note(task.plan().verdict)
-    with progress("solving", quiet or json) as tick:
+        with _warned():
+            note(task.plan().verdict)
+    with warnings.catch_warnings(), progress("solving", quiet or json) as tick:
+        warnings.simplefilter("ignore", BoundLooksPrivate)  # said with the plan
         answer = task.solve(tick)
-    repeat = shlex.join(["fastmwem", "lp", str(file), "--private", private, "--epsilon", f"{epsilon:g}"])
     with output_directory(out, overwrite) as draft:
-        write_lp(draft, answer, task.names, task.candidates, f"{repeat} --delta {delta:g} ...")
+
+        def write() -> None:
+            write_lp(draft, answer, task.names, task.candidates, _repeat(context))
+
+        if account is None:
+            write()
+        else:
+            with account.charge(answer.event, f"lp with private {private}, epsilon {epsilon:g}"):
+                write()
     if json:
         files = {name: str(out / name) for name in FILES}
         said = {"fun": answer.fun, "alpha": answer.alpha, "message": answer.message, "opt": answer.opt}
@@ -135,6 +168,10 @@ class _Rhs:
 
         if sensitivity is None:
             raise InvalidArgument("sensitivity is missing: pass --sensitivity with --private rhs.")
+        if radius is None and shared["opt"] is None:
+            raise InvalidArgument(
+                "radius is missing: pass --radius, a public bound on the sum of the variables, or --opt."
+            )
         self.program = LinearProgram.from_mps(file)
         self.names = self.program.names or tuple(f"x{j}" for j in range(self.program.dim))
         self.options = {
@@ -167,29 +204,25 @@ class _Rows:
         people: dict[str, Any],
         shared: dict[str, Any],
     ) -> None:
-        from fastmwem.lp.tables import read_baskets, read_items, read_people
+        from fastmwem.lp.tables import Items
 
         for name, option in (("max_violated", "--max-violated"), ("n_rows_public", "--max-rows")):
             if people[name] is None:
                 raise InvalidArgument(f"{option[2:]} is missing: pass {option} with --private rows.")
+        if file.suffix in _MODELS:
+            raise InvalidArgument(f"{file} is a model: pass --private rhs, or a file of people for rows.")
         rhs, low, high = bounds
         constant = _constant(rhs)
-        if items is not None:
-            self.names = read_items(items)
-            self.rhs: Any = None
-            self.read = lambda: read_baskets(file, self.names)
-        else:
-            if file.suffix not in (".csv", ".parquet"):
-                raise InvalidArgument("items is missing: pass --items with a file of baskets.")
-            rows, self.rhs, self.names = read_people(file, rhs if constant is None else None)
-            self.read = lambda: rows
-        if self.rhs is None:
-            constant = 1.0 if constant is None else constant
-            self.rhs, low, high = constant, low if low is not None else constant, high or constant
+        listed = None if items is None else Items.of(items)
+        self.file = _people(file, rhs if constant is None else None, listed)
+        self.names = self.candidates = self.file.names
+        if constant is not None:
+            low, high = (constant if low is None else low), (constant if high is None else high)
         if low is None or high is None:
             raise InvalidArgument("rhs-low and rhs-high are missing: give public bounds of the column of b.")
-        self.options = {**shared, **people, "rhs_bounds": (low, high), "c": [1.0] * len(self.names)}
-        self.candidates = self.names
+        self.constant = constant
+        costs = [1.0] * len(self.names) if listed is None else list(listed.costs)
+        self.options = {**shared, **people, "rhs_bounds": (low, high), "c": costs}
 
     def plan(self) -> Any:
         from fastmwem.problems.constraint_lp import plan_constraint
@@ -199,12 +232,28 @@ class _Rows:
     def solve(self, tick: Any) -> Any:
         from fastmwem.problems.constraint_lp import solve_constraint_private
 
-        return solve_constraint_private(self.read(), self.rhs, **self.options, progress=tick)
+        rows, rhs = self.file.read()
+        return solve_constraint_private(
+            rows, self.constant if rhs is None else rhs, **self.options, progress=tick
+        )
+
+
+def _people(file: Path, rhs: str | None, listed: Any) -> PeopleFile:
+    from fastmwem.lp.tables import Baskets, PeopleTable
+
+    if file.suffix in _TABLES:
+        return PeopleTable.of(file, rhs, None if listed is None else listed.names)
+    if listed is None:
+        raise InvalidArgument("items is missing: pass --items with a file of baskets.")
+    if rhs is not None:
+        raise InvalidArgument(f"rhs must be a number with a file of baskets, got {rhs!r}.")
+    return Baskets(file, listed.names)
 
 
 def _constant(rhs: str | None) -> float | None:
+    """One right-hand side for everyone; None if it is the name of a column."""
     try:
-        return None if rhs is None else float(rhs)
+        return 1.0 if rhs is None else float(rhs)
     except ValueError:
         return None
 
@@ -216,13 +265,34 @@ def _numbers(text: str) -> list[float]:
         raise InvalidArgument("opt-grid must be numbers joined by commas, such as 3,4,5.") from None
 
 
+@contextmanager
+def _warned() -> Iterator[None]:
+    """What is warned of in here, and is ours, as a note."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", BoundLooksPrivate)
+        yield
+    for warning in said:
+        if issubclass(warning.category, BoundLooksPrivate):
+            note(f"warning: {warning.message}")
+
+
+def _repeat(context: typer.Context) -> str:
+    """A command line that makes such a solution again."""
+    given = {name: value for name, value in context.params.items() if value not in (None, False)}
+    words = ["fastmwem", "lp", str(given.pop("file"))]
+    defaults = {p.name: p.default for p in context.command.params}
+    for name, value in given.items():
+        if value != defaults.get(name) and name not in ("json", "quiet", "overwrite"):
+            option = f"--{name.replace('_', '-')}"
+            words += (
+                [option] if value is True else [option, f"{value:g}" if type(value) is float else str(value)]
+            )
+    return shlex.join(words)
+
+
 def _show(plan: Any, json: bool) -> None:
     if json:
         print_json({**asdict(plan), "alpha": plan.alpha, "useful": plan.useful, "verdict": plan.verdict})
         return
-    rows = [
-        (name.replace("_", " "), f"{value:.6g}" if isinstance(value, float) else str(value))
-        for name, value in asdict(plan).items()
-    ]
-    print_table("Plan", ("", ""), rows, text=True)
+    print_table("Plan", ("", ""), plan.facts, text=True)
     print(plan.verdict)

@@ -321,6 +321,7 @@ def _result(game: _Game, answer: _Answer, found: float | None, probes: tuple[Pro
                 "the public bounds were chosen without looking at the rows",
             ),
         ),
+        event=game.ledger.event,
         opt=found,
         certificate=answer.certificate,
         probes=probes,

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from fastmwem.errors import InvalidArgument, check_choice, check_positive, check_whole
+from fastmwem.errors import InvalidArgument, check_choice, check_positive, check_whole, warn_if_read_off
 from fastmwem.lp.program import as_vector
 from fastmwem.mw.schedule import paper_epsilon
-from fastmwem.privacy.budget import Budget, Unit
+from fastmwem.privacy.budget import Budget, Neighbours, Unit
 from fastmwem.problems.lp_bounds import best_rounds, kappa, selection_error
-from fastmwem.problems.lp_plan import SCHEDULES, calibrated
+from fastmwem.problems.lp_plan import SCHEDULES, LPPlan, calibrated
 from fastmwem.queries.base import FloatArray
 
 __all__ = ["ConstraintPlan", "PublicProgram", "make_constraint_plan"]
@@ -75,6 +75,10 @@ class PublicProgram:
                 "max_violated must be below n_rows_public: if every row may be violated, nothing is asked."
             )
         check_choice("sense", sense, ("packing", "covering"))
+        warn_if_read_off("coef_bounds", upper)
+        warn_if_read_off("rhs_bounds", (low, high))
+        if unit.neighbours is Neighbours.ADD_REMOVE:  # otherwise the number of rows is public
+            warn_if_read_off("n_rows_public", count, digits=3)
         return cls(cost, upper, (float(low), float(high)), sense, s, count, unit)
 
     @property
@@ -132,7 +136,7 @@ class PublicProgram:
 
 
 @dataclass(frozen=True)
-class ConstraintPlan:
+class ConstraintPlan(LPPlan):
     """A constraint-private run before it starts: everything here is public.
 
     `alpha` bounds, with probability 1 - `beta` and if the program is feasible at `opt`, the mean of the s
@@ -168,12 +172,26 @@ class ConstraintPlan:
         if self.useful:
             return (
                 f"mw: with probability {1 - self.beta:g} the mean of the largest violations is at most "
-                f"{self.alpha:.3g} (any x: {self.uniform_alpha:.3g})."
+                f"{self.alpha:.3g} (uniform x: {self.uniform_alpha:.3g})."
             )
         return (
             f"the promise of {self.alpha:.3g} is no better than the {self.uniform_alpha:.3g} that uniform x "
             "keeps without looking: allow more violated rows, or spend a larger epsilon. The answer may be "
             "better than the promise."
+        )
+
+    @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        rounds = f"{self.rounds:,}" + (f" for each of {self.probes} values of OPT" if self.probes > 1 else "")
+        return (
+            ("OPT", f"{self.opt:.6g}" + (", the largest that is tried" if self.probes > 1 else "")),
+            ("rounds T", rounds),
+            ("eps0 of a round", f"{self.eps0:.4g}"),
+            ("step", f"{self.eta:.4g}"),
+            ("a person moves a score by", f"{self.sensitivity:.4g}"),
+            ("mean of the largest violations, promised", f"{self.alpha:.4g}"),
+            ("uniform x keeps to", f"{self.uniform_alpha:.4g}"),
+            ("each with probability", f"{1 - self.beta:g}"),
         )
 
 

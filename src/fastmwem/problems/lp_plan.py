@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass, field
 
 from fastmwem.errors import InvalidArgument, check_choice, check_positive, check_whole
@@ -11,7 +12,7 @@ from fastmwem.privacy.budget import Budget
 from fastmwem.problems.lp_bounds import best_rounds, gaussian_tail, kappa, selection_error
 from fastmwem.problems.scalar_problem import ScalarProblem
 
-__all__ = ["CERTIFICATE_SHARE", "SCHEDULES", "Rehearsal", "ScalarPlan", "plan_scalar_problem"]
+__all__ = ["CERTIFICATE_SHARE", "SCHEDULES", "LPPlan", "Rehearsal", "ScalarPlan", "plan_scalar_problem"]
 
 SCHEDULES = ("calibrated", "paper")
 METHODS = ("auto", "mw", "gaussian")
@@ -34,8 +35,29 @@ class Rehearsal:
         return self.violation < 0.8 * self.uniform
 
 
+class LPPlan:
+    """How plans show themselves: the verdict, then what it stands on."""
+
+    @property
+    @abstractmethod
+    def verdict(self) -> str: ...
+
+    @property
+    @abstractmethod
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """What is planned, in words, a name and a value each."""
+
+    def __str__(self) -> str:
+        return "\n".join([self.verdict, *(f"  {name}: {value}" for name, value in self.facts)])
+
+    def _repr_html_(self) -> str:
+        from fastmwem.results.lp_report import plan_cell
+
+        return plan_cell(self.verdict, self.facts)
+
+
 @dataclass(frozen=True)
-class ScalarPlan:
+class ScalarPlan(LPPlan):
     """A scalar-private run before it starts: everything here is public.
 
     `alpha` is what `method` promises at 1 - beta if the program is feasible in `region`; `mw_alpha` and
@@ -97,6 +119,27 @@ class ScalarPlan:
         return (
             "the answer will be no better than uniform x, which looks at no private number: "
             f"{self.method} promises that {kept}.{shown} Lower the sensitivity, or spend a larger epsilon."
+        )
+
+    @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        rounds = f"{self.rounds:,}" + (f" for each of {self.probes} values of OPT" if self.probes > 1 else "")
+        game = (
+            ("rounds T", rounds),
+            ("eps0 of a round", f"{self.eps0:.4g}"),
+            ("step", "self-tuned" if self.eta is None else f"{self.eta:.4g}"),
+        )
+        slack = self.objective_slack
+        return (
+            ("method", "the game" if self.method == "mw" else "Gaussian noise on b, then HiGHS"),
+            ("where x is sought", self.region),
+            ("rows and columns", f"{self.rows:,} and {self.dim:,}"),
+            *(game if self.method == "mw" else ()),
+            ("the game promises", f"{self.mw_alpha:.4g}"),
+            ("noise on b promises", f"{self.gaussian_alpha:.4g}"),
+            ("uniform x keeps to", f"{self.uniform_alpha:.4g}"),
+            *(() if slack is None else (("c.x may miss OPT by", f"{slack:.4g}"),)),
+            ("each with probability", f"{1 - self.beta:g}"),
         )
 
 

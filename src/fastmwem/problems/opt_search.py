@@ -21,7 +21,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from fastmwem.errors import InvalidArgument, check_positive
+from fastmwem.errors import InvalidArgument, check_positive, warn_if_read_off
 from fastmwem.lp.baseline import optimum
 from fastmwem.lp.program import as_matrix, as_vector
 from fastmwem.mw.loop import Progress
@@ -159,6 +159,7 @@ def estimate_opt(
     cost = as_vector("c", c, rows.shape[1])
     rhs = as_vector("b_ub", b_ub, rows.shape[0])
     least = check_positive("rhs_lower", rhs_lower, "a public lower bound on every entry of b")
+    warn_if_read_off("rhs_lower", least)
     moves = log_opt_sensitivity(check_positive("sensitivity", sensitivity), least)
     if not (cost > 0).any():
         raise InvalidArgument("c must be above 0 somewhere, or the optimum is 0 whatever b is.")

@@ -301,6 +301,7 @@ def _result(
                 "schedule": plan.schedule,
             },
         ),
+        event=ledger.event,
         opt=found,
         certificate=answer.certificate,
         probes=probes,

@@ -14,7 +14,7 @@ from fastmwem.results.files import settle
 from fastmwem.results.html import facts, figure, fragment, number, page, paragraph, power, section, table
 from fastmwem.results.lp_result import LPResult
 
-__all__ = ["FILES", "lp_fragment", "render_lp_report", "write_lp"]
+__all__ = ["FILES", "lp_fragment", "plan_cell", "render_lp_report", "write_lp"]
 
 FILES = {
     "report.html": "x, what was picked on the way, and the guarantee, for readers",
@@ -51,8 +51,8 @@ def render_lp_report(
         "" if report.private else f'<p class="warning">{report.statement}</p>',
         _key_facts(answer),
         section("What the guarantee means", paragraph(report.statement), paragraph(answer.message)),
-        section("The plan", paragraph(answer.plan.verdict)),
-        section("The solution", _solution(answer, names)),
+        section("The plan", paragraph(answer.plan.verdict), table(("", ""), answer.plan.facts)),
+        section("The solution", _solution(answer, names, "x.csv")),
         section("What the rounds picked", _trajectory(answer, candidates)),
         section("What was bought", _certificates(answer)),
         section(
@@ -69,6 +69,11 @@ def render_lp_report(
     )
 
 
+def plan_cell(verdict: str, said: Sequence[tuple[str, str]]) -> str:
+    """A plan in a notebook cell."""
+    return fragment("Plan of a private linear program", paragraph(verdict), table(("", ""), said))
+
+
 def lp_fragment(answer: LPResult) -> str:
     """The result in a notebook cell: the key figures, the guarantee, the largest entries of x."""
     return fragment(
@@ -76,7 +81,7 @@ def lp_fragment(answer: LPResult) -> str:
         _key_facts(answer),
         paragraph(answer.report.statement),
         paragraph(answer.message),
-        _solution(answer, [f"x[{j}]" for j in range(len(answer.x))]),
+        _solution(answer, [f"x[{j}]" for j in range(len(answer.x))], ".x"),
         _trajectory(answer, ()),
     )
 
@@ -94,10 +99,10 @@ def _key_facts(answer: LPResult) -> str:
     )
 
 
-def _solution(answer: LPResult, names: Sequence[str]) -> str:
+def _solution(answer: LPResult, names: Sequence[str], where: str) -> str:
     order = np.argsort(-np.abs(answer.x))[:_MOST]
     rows = [(names[int(j)], number(float(answer.x[j]), 5)) for j in order]
-    says = "x" if len(names) <= _MOST else f"The {_MOST} largest entries of x; all are in x"
+    says = "x" if len(names) <= _MOST else f"The {_MOST} largest entries of x; all are in {where}"
     return figure(says, table(("variable", "value"), rows, numeric=[1]))
 
 

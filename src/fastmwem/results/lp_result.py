@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from fastmwem.mw.loop import Picks
+from fastmwem.privacy.events import DpEvent
 from fastmwem.queries.base import FloatArray
 from fastmwem.results.guarantee import PrivacyReport
 
@@ -43,8 +44,9 @@ class LPResult:
 
     `success` says that the run ended, not that the program is feasible: whether it is depends on private
     rows. For the same reason there are no slacks and no duals. `alpha` is the guarantee that `message`
-    spells out, with probability 1 - `beta`; `selection_error` is what the exponential
-    mechanism may cost of it, and `regret` the rest, exactly (None where it depends on private rows).
+    spells out, with probability 1 - `beta`; `selection_error` is what the exponential mechanism may cost
+    of it, and `regret` the rest, exactly (None where it depends on private rows). `event` is what an
+    `Account` is charged.
     """
 
     x: FloatArray
@@ -58,6 +60,7 @@ class LPResult:
     plan: Any
     picks: Picks | None
     report: PrivacyReport
+    event: DpEvent | None
     opt: float | None = None
     certificate: Certificate | None = None
     probes: tuple[Probe, ...] = field(default=())
@@ -75,6 +78,14 @@ class LPResult:
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.keys())
+
+    def __repr__(self) -> str:
+        lines = {name: self[name] for name in ("message", "success", "status", "fun", "x", "nit")}
+        lines |= {
+            name: self[name] for name in ("alpha", "beta", "opt", "certificate") if self[name] is not None
+        }
+        lines["privacy"] = self.report.statement
+        return "\n".join(f"{name:>11}: {value}" for name, value in lines.items())
 
     def _repr_html_(self) -> str:
         from fastmwem.results.lp_report import lp_fragment
