@@ -10,13 +10,13 @@ import pytest
 
 from fastmwem.cli.main import run
 from fastmwem.errors import InvalidArgument
-from fastmwem.lab import EXPERIMENTS, experiment
+from fastmwem.lab import EXPERIMENTS, find
 from fastmwem.lab import reproduce as lab
 from fastmwem.lab.composition import theorem
 from fastmwem.lab.error_diff import differences
 from fastmwem.lab.index_perf import exponent
 from fastmwem.lab.recall import quality
-from fastmwem.lab.store import Rows, Store
+from fastmwem.lab.store import Record, Rows, Store
 from fastmwem.lab.workloads import paper_histogram, paper_queries
 
 
@@ -27,7 +27,7 @@ class Config:
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_experiment_is_frozen_and_complete(name):
-    each = experiment(name)
+    each = find(name)
     assert each.name == name
     assert set(each.configs) == set(lab.SIZES)
     for config in each.configs.values():
@@ -40,9 +40,9 @@ def test_every_experiment_is_frozen_and_complete(name):
         assert each.caption(config)
 
 
-@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if experiment(name).measured_as])
+@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if find(name).measured_as])
 def test_shared_measurements_are_the_same_measurements(name):
-    each, source = experiment(name), experiment(experiment(name).measured_as)
+    each, source = find(name), find(find(name).measured_as)
     assert each.configs == source.configs
     assert each.measure is source.measure
     for config in each.configs.values():
@@ -50,20 +50,34 @@ def test_shared_measurements_are_the_same_measurements(name):
 
 
 def test_the_store_keeps_cases_apart_and_whole(tmp_path):
-    store, case = Store(tmp_path, "tiny"), {"m": 3}
+    store, case = Store(tmp_path), {"m": 3}
     assert not store.has("x", Config(), case)
-    store.write("x", Config(), case, [{"t": 1, "error": 0.5}, {"t": 2, "error": 0.25}])
+    store.write("x", Config(), case, [{"t": 1, "error": 0.5}, {"t": 2, "error": 0.25}], 1.5)
     assert store.has("x", Config(), case)
     for other in ((Config(3), case), (Config(), {"m": 4})):
         assert not store.has("x", *other)
     assert not store.has("y", Config(), case)
-    rows = store.read("x", Config(), [case, {"m": 4}])
-    assert list(rows) == [{"m": 3, "t": 1, "error": 0.5}, {"m": 3, "t": 2, "error": 0.25}]
     assert not list(tmp_path.rglob("*.part"))
 
 
+def test_a_record_knows_what_it_holds(tmp_path):
+    store, path, cases = Store(tmp_path / "cases"), tmp_path / "x.parquet", [{"m": 3}, {"m": 4}]
+    store.gather("x", Config(), cases, path)
+    assert not Record.read(path).holds("x", Config(), [])
+    for seconds, case in enumerate(cases, 1):
+        store.write("x", Config(), case, [{"t": 1, "error": case["m"] / 8}], seconds)
+        store.gather("x", Config(), cases, path)
+        assert Record.read(path).holds("x", Config(), cases) == (case == cases[-1])
+    record = Record.read(path)
+    assert list(record.rows) == [{"m": 3, "t": 1, "error": 0.375}, {"m": 4, "t": 1, "error": 0.5}]
+    assert list(record.rows.among(cases[1:])) == list(record.rows)[1:]
+    assert record.seconds == 3.0
+    assert not record.holds("x", Config(3), cases)
+    assert not record.holds("y", Config(), cases)
+
+
 def test_a_run_that_stopped_goes_on_where_it_was(tmp_path, monkeypatch):
-    margin = experiment("margin-B")
+    margin = find("margin-B")
     measured = []
 
     def stops(config, case):
@@ -72,7 +86,7 @@ def test_a_run_that_stopped_goes_on_where_it_was(tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return margin.measure(config, case)
 
-    monkeypatch.setattr(lab, "experiment", lambda name: dataclasses.replace(margin, measure=stops))
+    monkeypatch.setattr(lab, "find", lambda name: dataclasses.replace(margin, measure=stops))
     monkeypatch.setattr(lab, "EXPERIMENTS", {"margin-B": "margin_b"})
     with pytest.raises(KeyboardInterrupt):
         lab.reproduce("margin-B", "tiny", tmp_path)
@@ -95,8 +109,8 @@ def test_the_command_writes_figures_and_a_page_from_what_is_stored(tmp_path, mon
     def never(*_):
         raise AssertionError("what is stored is not measured again")
 
-    composition = dataclasses.replace(experiment("composition"), measure=never)
-    monkeypatch.setattr(lab, "experiment", lambda name: composition)
+    composition = dataclasses.replace(find("composition"), measure=never)
+    monkeypatch.setattr(lab, "find", lambda name: composition)
     monkeypatch.setattr(lab, "EXPERIMENTS", {"composition": "composition"})
     again = lab.reproduce("composition", "tiny", tmp_path)
     assert [path.read_text() for path in again] == texts

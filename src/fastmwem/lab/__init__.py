@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fastmwem.lab.experiment import Experiment
 
-__all__ = ["EXPERIMENTS", "experiment"]
+__all__ = ["EXPERIMENTS", "find"]
 
 # Name -> module, in the order of the page.
 EXPERIMENTS = {
@@ -22,15 +22,18 @@ EXPERIMENTS = {
     "index-perf": "index_perf",
     "lp-error": "lp_error",
     "lp-runtime": "lp_runtime",
+    "lp-index-comparison": "lp_index_comparison",
     "lp-max-violation": "lp_max_violation",
     "margin-B": "margin_b",
     "n-ablation": "n_ablation",
     "recall": "recall",
     "useful-regime": "useful_regime",
     "composition": "composition",
+    "constraint-private": "constraint_private",
+    "crossover": "crossover",
 }
 
 
-def experiment(name: str) -> Experiment:
+def find(name: str) -> Experiment:
     """The experiment called `name`."""
     return import_module(f"{__name__}.{EXPERIMENTS[name]}").EXPERIMENT

@@ -75,7 +75,7 @@ def draw(config: Config, rows: Rows) -> Figure:
             )
         panel.set(xscale="log", xlabel="rounds T", ylabel="eps0 · sqrt(T) allowed", ylim=(0, None))
         panel.set_title(f"epsilon = {epsilon:g}, delta = {delta:g}", fontsize=10)
-        legend(panel)
+    legend(figure)
     return figure
 
 

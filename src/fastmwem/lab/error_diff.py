@@ -76,8 +76,7 @@ def draw(config: Config, rows: Rows) -> Figure:
     left.axhline(0, color="#555555", linewidth=0.8)
     left.set(xlabel="round t", ylabel="error of Fast-MWEM minus MWEM (fraction of n)")
     right.set(xlabel="round t", ylabel="largest error of the average (fraction of n)")
-    legend(left)
-    legend(right)
+    legend(figure)
     return figure
 
 

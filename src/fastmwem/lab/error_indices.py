@@ -38,7 +38,7 @@ def draw(config: Config, rows: Rows) -> Figure:
     for method in METHODS:
         curve(panel, rows.where(method=method), "t", "error", method)
     panel.set(xlabel="round t", ylabel="largest error of the average (fraction of n)")
-    legend(panel)
+    legend(figure)
     return figure
 
 

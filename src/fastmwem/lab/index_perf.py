@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fastmwem.lab.experiment import Experiment
-from fastmwem.lab.figures import axes, curve, legend
+from fastmwem.lab.figures import axes, curve, legend, ticks
 from fastmwem.lab.store import Case, Row, Rows
 from fastmwem.lab.trace import Setting, select_with
 from fastmwem.lab.workloads import paper_histogram, paper_queries
@@ -68,8 +68,9 @@ def draw(config: Config, rows: Rows) -> Figure:
         if method in ("ivf", "hnsw", "certified"):
             curve(right, some, "m", "build", method, marker="o", markersize=4)
     for panel, what in ((left, "median time of a round (s)"), (right, "time to build (s)")):
-        panel.set(xscale="log", yscale="log", xlabel="number of queries m", ylabel=what)
-        legend(panel)
+        panel.set(yscale="log", xlabel="number of queries m", ylabel=what)
+        ticks(panel, config.m)
+    legend(figure)
     return figure
 
 

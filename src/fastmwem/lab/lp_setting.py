@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -71,9 +72,17 @@ class LpSetting:
         randomness = Randomness.seeded(self.seed)
         return make_selector(name, self.candidates, self.mechanism, randomness, index=index)
 
-    def run(self, selector: Selector, watch: Callable[[int, Hedge], None], rounds: int | None = None) -> None:
-        """Play, calling `watch(t, player)` after every round; `rounds` stops early."""
+    def run(
+        self, selector: Selector, watch: Callable[[int, Hedge], None], rounds: int | None = None
+    ) -> float:
+        """Play, calling `watch(t, player)` after every round; returns the seconds that all of it took.
+
+        `rounds` stops early (for timings); step and eps0 remain those of the whole run.
+        """
         queries = self.candidates.queries
         eta = fixed_step(queries.half_range, queries.dim, self.config.rounds)
         ledger = Ledger(self.budget, accountant(self.accountant))
-        play(watched(Hedge(queries, eta), watch), selector, rounds or self.config.rounds, ledger)
+        player = watched(Hedge(queries, eta), watch)
+        start = time.perf_counter()
+        play(player, selector, rounds or self.config.rounds, ledger)
+        return time.perf_counter() - start

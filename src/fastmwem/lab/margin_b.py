@@ -58,8 +58,7 @@ def draw(config: Config, rows: Rows) -> Figure:
         right.axhline((np.sqrt(2 * m) + 1) / (2 * m), color=colour, linewidth=1)
     left.set(yscale="log", xlabel="round t", ylabel="1 + C (line: 1 + sqrt(2m))")
     right.set(yscale="log", xlabel="round t", ylabel="(1 + C) / 2m (line: (1 + sqrt(2m)) / 2m)")
-    legend(left)
-    legend(right)
+    legend(figure)
     return figure
 
 

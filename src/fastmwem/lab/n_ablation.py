@@ -22,7 +22,7 @@ METHODS = ("exhaustive", "flat")
 
 @dataclass(frozen=True)
 class Config:
-    n: tuple[int, ...] = (50, 100, 150, 200)
+    n: tuple[int, ...] = (50, 100, 200, 300)
     m: int = 100
     cells: int = 3_000
     seeds: int = 5
@@ -58,7 +58,7 @@ def draw(config: Config, rows: Rows) -> Figure:
     for method in METHODS:
         curve(panel, rows.where(method=method), "n", "error", method, marker="o", markersize=4)
     panel.set(xlabel="number of rows n (T = n²)", ylabel="largest error of the average (fraction of n)")
-    legend(panel)
+    legend(figure)
     return figure
 
 

@@ -160,7 +160,7 @@ def draw(config: Config, rows: Rows) -> Figure:
             curve(right, some, "t", "gap", color=STYLES[index][0], linestyle=style, label=label)
     left.set(xlabel="round t", ylabel="recall@k", ylim=(-0.03, 1.03))
     right.set(xlabel="round t", ylabel="gap c (scaled scores)", ylim=(0, None))
-    legend(left)
+    legend(figure)
     return figure
 
 

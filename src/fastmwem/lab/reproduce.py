@@ -1,19 +1,21 @@
-"""Measure what is missing, then draw figures and write the page from what is stored."""
+"""Measure what is missing, then draw figures and write the page from what is recorded."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 from fastmwem.errors import check_choice
-from fastmwem.lab import EXPERIMENTS, experiment
+from fastmwem.lab import EXPERIMENTS, find
 from fastmwem.lab.experiment import Experiment
 from fastmwem.lab.figures import save
-from fastmwem.lab.store import Store
+from fastmwem.lab.store import Record, Rows, Store
 
-__all__ = ["SIZES", "reproduce"]
+__all__ = ["SIZES", "page", "recorded", "reproduce"]
 
 SIZES = ("tiny", "paper")
+PAGE, SHOWN = "reproduction.md", "reproduction"  # the page, and the folder of its figures and records
 
 
 def reproduce(
@@ -25,71 +27,87 @@ def reproduce(
     """
     check_choice("name", name, ("all", *EXPERIMENTS))
     check_choice("size", size, SIZES)
-    store = Store(out, size)
-    wanted = [experiment(each) for each in (EXPERIMENTS if name == "all" else (name,))]
+    store, folder = Store(out / size / "cases"), out / size / SHOWN
+    wanted = [find(each) for each in (EXPERIMENTS if name == "all" else (name,))]
     todo = [(each, case) for each in wanted for case in each.cases(each.configs[size])]
     for done, (each, case) in enumerate(todo):
         config = each.configs[size]
         if not store.has(each.key, config, case):
-            store.write(each.key, config, case, each.measure(config, case))
+            start = time.process_time()
+            rows = each.measure(config, case)
+            store.write(each.key, config, case, rows, time.process_time() - start)
         if progress is not None:
             progress(done + 1, len(todo))
-    figures = [draw(each, store, size) for each in wanted]
-    return [*figures, write_page(store, size)]
+    for key in dict.fromkeys(each.key for each in wanted):
+        source = find(key)
+        config = source.configs[size]
+        store.gather(key, config, source.cases(config), folder / f"{key}.parquet")
+    written = [draw(each, folder, size) for each in wanted]
+    path = folder.parent / PAGE
+    path.write_text(page(folder, size), encoding="utf-8")
+    return [*written, path]
 
 
-def draw(each: Experiment, store: Store, size: str) -> Path:
-    """The figure of one experiment, from the store alone."""
+def recorded(each: Experiment, folder: Path, size: str) -> Rows | None:
+    """What the record in `folder` holds of an experiment; None unless it holds all of it."""
     config = each.configs[size]
-    path = store.root / f"{each.name}.svg"
-    save(each.draw(config, store.read(each.key, config, each.cases(config))), path)
+    cases = each.cases(config)
+    record = Record.read(folder / f"{each.key}.parquet")
+    return record.rows.among(cases) if record.holds(each.key, config, cases) else None
+
+
+def draw(each: Experiment, folder: Path, size: str) -> Path:
+    """The figure of one experiment, from its record alone."""
+    rows = recorded(each, folder, size)
+    assert rows is not None, f"{each.name} was measured"
+    path = folder / f"{each.name}.svg"
+    save(each.draw(each.configs[size], rows), path)
     return path
 
 
-def write_page(store: Store, size: str) -> Path:
-    """`reproduction.md`, of all experiments that are complete in the store."""
-    path = store.root / "reproduction.md"
-    path.write_text(page(store, size), encoding="utf-8")
-    return path
-
-
-def page(store: Store, size: str) -> str:
+def page(folder: Path, size: str) -> str:
     """The page's text: a table of what the paper says and what was measured, then every figure."""
-    complete = [each for each in map(experiment, EXPERIMENTS) if _complete(each, store, size)]
+    found = [(each, recorded(each, folder, size)) for each in map(find, EXPERIMENTS)]
+    shown = [
+        (each, each.configs[size], each.finding(each.configs[size], rows))
+        for each, rows in found
+        if rows is not None
+    ]
     lines = [
         "# The paper, reproduced",
         "",
-        f"Made by `fastmwem reproduce all --size {size}`; every number below is computed from the Parquet",
-        "files of that run.",
+        *_how([each for each, _, _ in shown], folder, size),
         "",
         "| experiment | the paper says | we measured | why they differ |",
         "|---|---|---|---|",
     ]
-    findings = {}
-    for each in complete:
-        config = each.configs[size]
-        findings[each.name] = each.finding(config, store.read(each.key, config, each.cases(config)))
-        cells = (
-            f"[{each.name}](#{each.name.lower()})",
-            each.paper or "(not shown)",
-            findings[each.name],
-            each.why,
-        )
+    for each, _, finding in shown:
+        cells = (f"[{each.name}](#{each.name.lower()})", each.paper or "(not shown)", finding, each.why)
         lines.append(f"| {' | '.join(cells)} |")
-    for each in complete:
+    for each, config, finding in shown:
         lines += [
             "",
             f"## {each.name}",
             "",
-            f"**{each.title}.** {findings[each.name]}",
+            f"**{each.title}.** {finding}",
             "",
-            f"![{each.title}]({each.name}.svg)",
+            f"![{each.title}]({SHOWN}/{each.name}.svg)",
             "",
-            f"*{each.caption(each.configs[size])}*",
+            f"*{each.caption(config)}*",
         ]
     return "\n".join([*lines, ""])
 
 
-def _complete(each: Experiment, store: Store, size: str) -> bool:
-    config = each.configs[size]
-    return all(store.has(each.key, config, case) for case in each.cases(config))
+def _how(shown: list[Experiment], folder: Path, size: str) -> list[str]:
+    """How the page came to be, what it took, and on what."""
+    made = [Record.read(folder / f"{key}.parquet") for key in dict.fromkeys(each.key for each in shown)]
+    if not made:
+        return ["Nothing has been measured yet."]
+    minutes = sum(record.seconds for record in made) / 60
+    on = ", ".join(f"{name} {made[-1].made[name]}" for name in ("Python", "numpy", "numba", "faiss-cpu"))
+    return [
+        f"Made by `fastmwem reproduce all --size {size}`. Every number that was measured is computed",
+        "from the Parquet files of that run, which lie beside the figures.",
+        f"It took {minutes:,.0f} minutes of one core of a machine with {made[-1].made['cores']} ({on}).",
+        "Data are made up and seeds fixed, so nothing here is private.",
+    ]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fastmwem.lab import index_perf
 from fastmwem.lab.experiment import Experiment
-from fastmwem.lab.figures import axes, curve, legend
+from fastmwem.lab.figures import axes, curve, legend, ticks
 from fastmwem.lab.index_perf import Config
 from fastmwem.lab.store import Case, Rows
 
@@ -35,8 +35,9 @@ def draw(config: Config, rows: Rows) -> Figure:
     for method in FAST:
         curve(panel, compared.where(method=method), "m", "factor", method, marker="o", markersize=4)
     panel.axhline(1, color="#555555", linewidth=0.8)
-    panel.set(xscale="log", yscale="log", xlabel="number of queries m", ylabel="times faster than exhaustive")
-    legend(panel)
+    panel.set(yscale="log", xlabel="number of queries m", ylabel="times faster than exhaustive")
+    ticks(panel, config.m)
+    legend(figure)
     return figure
 
 

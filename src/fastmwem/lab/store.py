@@ -1,7 +1,8 @@
-"""Results on disk: one Parquet file per case of an experiment, written whole or not at all.
+"""Results on disk: a Parquet file for each case while a run goes on, then one for each experiment.
 
-A file is named after the experiment, the case and a digest of everything that the case depends on, so a run
-that stopped goes on where it was, and a changed configuration is measured anew.
+Files are written whole or not at all. That of a case is named after the experiment, the case and a digest of
+everything that the case depends on, so a run that stopped goes on where it was, and a changed configuration
+is measured anew. The one of an experiment, its `Record`, is all that figures and the page read.
 """
 
 from __future__ import annotations
@@ -9,15 +10,17 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from hashlib import sha256
+from importlib.metadata import version
 from pathlib import Path
+from platform import python_version
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Case", "Row", "Rows", "Store"]
+__all__ = ["Case", "Record", "Row", "Rows", "Store"]
 
 Case = dict[str, Any]  # what is varied within an experiment: names and numbers
 Row = dict[str, Any]  # one measurement: the case's names, and what was measured
@@ -39,6 +42,10 @@ class Rows:
         """Those rows whose columns hold these values."""
         return Rows(row for row in self._rows if all(row[name] == value for name, value in equal.items()))
 
+    def among(self, cases: Iterable[Case]) -> Rows:
+        """Those rows that were measured in one of `cases`."""
+        return Rows(row for case in cases for row in self.where(**case))
+
     def column(self, name: str) -> NDArray[Any]:
         return np.array([row[name] for row in self._rows])
 
@@ -59,33 +66,31 @@ class Rows:
 
 
 class Store:
-    """The Parquet files of runs of one size under `root`."""
+    """The Parquet files of the cases that were measured, under `root`."""
 
-    def __init__(self, root: Path, size: str) -> None:
-        self.root = root / size
+    def __init__(self, root: Path) -> None:
+        self.root = root
 
     def has(self, experiment: str, config: Any, case: Case) -> bool:
         return self._path(experiment, config, case).exists()
 
-    def write(self, experiment: str, config: Any, case: Case, rows: list[Row]) -> None:
-        """The rows of one case, each with the case's own columns, and the configuration beside them."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+    def write(self, experiment: str, config: Any, case: Case, rows: list[Row], seconds: float) -> None:
+        """The rows of one case, each with the case's own columns; beside them its configuration and cost."""
+        made = {"fastmwem": _text(experiment, config, case), "seconds": f"{seconds:.3f}", **machine()}
+        _write(self._path(experiment, config, case), [case | row for row in rows], made)
 
-        table = pa.Table.from_pylist([case | row for row in rows])
-        table = table.replace_schema_metadata({"fastmwem": _text(experiment, config, case)})
-        path = self._path(experiment, config, case)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(".part")
-        pq.write_table(table, part)
-        os.replace(part, path)
-
-    def read(self, experiment: str, config: Any, cases: Iterable[Case]) -> Rows:
-        """The rows of all of `cases` that have been measured, in their order."""
+    def gather(self, experiment: str, config: Any, cases: Iterable[Case], path: Path) -> None:
+        """All of `cases` that have been measured, in their order, as one `Record` at `path`."""
         import pyarrow.parquet as pq
 
         paths = (self._path(experiment, config, case) for case in cases)
-        return Rows(row for path in paths if path.exists() for row in pq.read_table(path).to_pylist())
+        tables = [pq.read_table(each) for each in paths if each.exists()]
+        made = [_metadata(table) for table in tables]
+        if not tables:
+            return
+        seconds = sum(float(each["seconds"]) for each in made)
+        told = made[-1] | {"fastmwem": _text(experiment, config), "seconds": f"{seconds:.3f}"}
+        _write(path, [row for table in tables for row in table.to_pylist()], told)
 
     def _path(self, experiment: str, config: Any, case: Case) -> Path:
         digest = sha256(_text(experiment, config, case).encode()).hexdigest()[:12]
@@ -93,5 +98,54 @@ class Store:
         return self.root / experiment / f"{words}-{digest}.parquet"
 
 
-def _text(experiment: str, config: Any, case: Case) -> str:
-    return json.dumps({"experiment": experiment, "config": asdict(config), "case": case}, sort_keys=True)
+@dataclass(frozen=True)
+class Record:
+    """What was measured of one experiment, for which configuration, in how many seconds and on what."""
+
+    rows: Rows
+    made: dict[str, str]
+
+    @classmethod
+    def read(cls, path: Path) -> Record:
+        """From `path`; empty if there is no such file."""
+        import pyarrow.parquet as pq
+
+        if not path.exists():
+            return cls(Rows([]), {})
+        table = pq.read_table(path)
+        return cls(Rows(table.to_pylist()), _metadata(table))
+
+    def holds(self, experiment: str, config: Any, cases: Iterable[Case]) -> bool:
+        """Whether each of `cases` was measured with this very configuration."""
+        same = self.made.get("fastmwem") == _text(experiment, config)
+        return same and all(len(self.rows.where(**case)) for case in cases)
+
+    @property
+    def seconds(self) -> float:
+        """Processor time of all cases."""
+        return float(self.made["seconds"])
+
+
+def machine() -> dict[str, str]:
+    """Where a measurement was made, as far as it matters for times."""
+    packages = {name: version(name) for name in ("numpy", "numba", "faiss-cpu")}
+    return {"cores": str(os.cpu_count()), "Python": python_version(), **packages}
+
+
+def _write(path: Path, rows: list[Row], metadata: dict[str, str]) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    pq.write_table(pa.Table.from_pylist(rows).replace_schema_metadata(metadata), part)
+    os.replace(part, path)
+
+
+def _metadata(table: Any) -> dict[str, str]:
+    return {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
+
+
+def _text(experiment: str, config: Any, case: Case | None = None) -> str:
+    what = {"experiment": experiment, "config": asdict(config)}
+    return json.dumps(what if case is None else what | {"case": case}, sort_keys=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fastmwem.lab.experiment import Experiment
-from fastmwem.lab.figures import axes, curve, legend
+from fastmwem.lab.figures import axes, curve, legend, ticks
 from fastmwem.lab.lp_setting import LpConfig, LpSetting
 from fastmwem.lab.store import Case, Row, Rows
 from fastmwem.lab.trace import Setting, select_with
@@ -113,15 +113,12 @@ def draw(config: Config, rows: Rows) -> Figure:
             linestyle="--",
             label="uniform, without data",
         )
-    panels[0].set(
-        xscale="log", yscale="log", xlabel="number of rows n", ylabel="largest error (fraction of n)"
-    )
-    panels[1].set(xscale="log", yscale="log", xlabel="number of rows n", ylabel="scores evaluated per round")
-    panels[2].set(
-        xscale="log", xlabel="Delta, by which b may move", ylabel="largest violation of a constraint"
-    )
-    for panel in panels:
-        legend(panel)
+    panels[0].set(yscale="log", xlabel="number of rows n", ylabel="largest error (fraction of n)")
+    panels[1].set(yscale="log", xlabel="number of rows n", ylabel="scores evaluated per round")
+    panels[2].set(xlabel="Delta, by which b may move", ylabel="largest violation of a constraint")
+    for panel, values in zip(panels, (config.n, config.n, config.sensitivities), strict=True):
+        ticks(panel, values)
+    legend(figure)
     return figure
 
 
