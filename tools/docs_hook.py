@@ -1,7 +1,15 @@
 """What the documentation takes from the code when it is built, and so cannot go stale.
 
-In a page, `<!-- commands -->` becomes the help of every command, `<!-- public names -->` the reference of
-every public name, and `<!-- docstring MODULE:NAME -->` (or `MODULE`) that docstring, word by word.
+In a page, these lines become
+
+    <!-- commands -->                   the help of every command
+    <!-- public names -->               the reference of every public name
+    <!-- docstring MODULE:NAME -->      that docstring (or that of MODULE), word by word
+    <!-- accountants -->                what each accountant allows
+    <!-- growth -->                     how cost grows, as `benchmarks/growth.py` measured it
+    <!-- file PATH -->                  that file of the repository
+
+and formulas ($...$ and $$...$$) become MathML, which browsers show without a script.
 """
 
 from __future__ import annotations
@@ -9,21 +17,65 @@ from __future__ import annotations
 import contextlib
 import inspect
 import io
+import json
 import os
 import re
+import sys
+from html import unescape
 from importlib import import_module
 from itertools import groupby
+from pathlib import Path
 from typing import Any
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))  # mkdocs loads this file by its path; `benchmarks` lies beside it
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """mkdocs calls this with each page's source."""
-    makers = {"commands": commands, "public names": public_names, "docstring": docstring}
+    makers = {
+        "commands": commands,
+        "public names": public_names,
+        "docstring": docstring,
+        "accountants": accountants,
+        "growth": growth,
+        "file": file,
+    }
 
     def made(marker: re.Match[str]) -> str:
         return makers[marker[1]](*marker[2].split())
 
-    return re.sub(r"<!-- (commands|public names|docstring)(.*?)-->", made, markdown)
+    return re.sub(rf"<!-- ({'|'.join(makers)})(.*?)-->", made, markdown)
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """mkdocs calls this with each page's HTML, in which arithmatex has marked the formulas."""
+    from latex2mathml.converter import convert
+
+    def made(formula: re.Match[str]) -> str:
+        return upright(convert(unescape(formula[2]), display="inline" if formula[1] == "(" else "block"))
+
+    marked = r'<(?:span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</(?:span|div)>'
+    return re.sub(r"<code>(tests/[^<]+)</code>", breakable, re.sub(marked, made, html, flags=re.DOTALL))
+
+
+def upright(formula: str) -> str:
+    """Primes beside their letter, not raised twice, and a space after ln, which browsers leave out."""
+    prime = '<mo lspace="0" rspace="0">&#x02032;</mo>'
+    letter, index = "<m[in]>[^<]*</m[in]>", "(?:<m[in]>[^<]*</m[in]>|<mrow>(?:(?!<mrow>).)*?</mrow>)"
+    formula = re.sub(rf"<msup>({letter})<mi>&#x02032;</mi></msup>", rf"<mrow>\1{prime}</mrow>", formula)
+    formula = re.sub(
+        rf"<msubsup>({letter})({index})<mi>&#x02032;</mi></msubsup>",
+        rf"<mrow><msub>\1\2</msub>{prime}</mrow>",
+        formula,
+    )
+    return re.sub(r"<mi>ln</mi>(?!<mo)", '<mi>ln</mi><mspace width="0.17em" />', formula)
+
+
+def breakable(reference: re.Match[str]) -> str:
+    """The name of a test, which may break between its words."""
+    name = re.sub(r"(/|::|_)", r"\1<wbr>", reference[1])
+    return f'<code class="test">{name}</code>'
 
 
 def docstring(where: str) -> str:
@@ -84,3 +136,65 @@ def public_names() -> str:
         sections.append(f"## {part}\n")
         sections += [f"::: fastmwem.{where}.{name}\n" for name, where in items]
     return "\n".join(sections)
+
+
+def accountants() -> str:
+    """A table of eps0 sqrt(T) at T = 1000."""
+    from fastmwem.privacy.accounting import accountant
+    from fastmwem.privacy.budget import Budget
+    from fastmwem.privacy.calibrate import calibrate_rounds
+
+    rounds, lines = (
+        1000,
+        ["| target | paper's formula | its true ε | zCDP | optimal |", "|---|---|---|---|---|"],
+    )
+    for epsilon, delta in ((1, 1e-3), (1, 1e-6), (0.1, 1e-6), (4, 1e-6)):
+        bought = {
+            name: calibrate_rounds(Budget(epsilon, delta), rounds, accountant=name)
+            for name in ("paper", "zcdp", "optimal")
+        }
+        allowed = {name: f"{found.eps0 * rounds**0.5:.4f}" for name, found in bought.items()}
+        true = accountant("optimal").epsilon(bought["paper"].event, delta)
+        lines.append(
+            f"| ε = {epsilon:g}, δ = {delta:g} | {allowed['paper']} | {true:.2f} | {allowed['zcdp']} "
+            f"| {allowed['optimal']} |"
+        )
+    return "\n".join(lines)
+
+
+def growth() -> str:
+    """A table of docs/growth.json, with the exponent of each line."""
+    from benchmarks.growth import exponent
+
+    measured = json.loads((ROOT / "docs" / "growth.json").read_text())
+    lines = [
+        "| what | held | from | to | time | scores a round | exponent |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for line in measured["lines"]:
+        values, seconds, scores = line["values"], line["seconds"], line["scores"]
+        first, last = (f"{line['varies']} = {value:,}" for value in (values[0], values[-1]))
+        seen = "" if scores[0] is None else f"{scores[0]:,.3g} → {scores[-1]:,.3g}"
+        lines.append(
+            f"| {line['name']} | {line['held']} | {first} | {last} "
+            f"| {short(seconds[0])} → {short(seconds[-1])} | {seen} | {exponent(values, seconds):.2f} |"
+        )
+    return "\n".join([*lines, "", f"*Measured on {measured['machine']}.*"])
+
+
+def short(seconds: float) -> str:
+    """A time to two digits.
+
+    >>> short(0.0000142)
+    '14 µs'
+    """
+    unit, size = next(
+        (u, s) for u, s in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)) if seconds >= s or s == 1e-6
+    )
+    return f"{float(f'{seconds / size:.2g}'):g} {unit}"
+
+
+def file(path: str) -> str:
+    """A file, as a block of code."""
+    kind = {"py": "python"}.get(path.rpartition(".")[2], path.rpartition(".")[2])
+    return f"```{kind}\n{(ROOT / path).read_text().rstrip()}\n```"
