@@ -4,7 +4,8 @@ In a page, these lines become
 
     <!-- commands -->                   the help of every command
     <!-- public names -->               the reference of every public name
-    <!-- docstring MODULE:NAME -->      that docstring (or that of MODULE), word by word
+    <!-- docstring MODULE:NAME -->      that docstring (or that of MODULE), as Markdown
+    <!-- verbatim MODULE:NAME -->       the same as a block of code
     <!-- accountants -->                what each accountant allows
     <!-- growth -->                     how cost grows, as `benchmarks/growth.py` measured it
     <!-- file PATH -->                  that file of the repository
@@ -28,7 +29,9 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))  # mkdocs loads this file by its path; `benchmarks` lies beside it
+sys.path.insert(0, str(ROOT))  # mkdocs loads this file by its path, and `tools` and `benchmarks` lie there
+
+from tools.docstrings import markdown, without_examples  # noqa: E402
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
@@ -37,6 +40,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
         "commands": commands,
         "public names": public_names,
         "docstring": docstring,
+        "verbatim": verbatim,
         "accountants": accountants,
         "growth": growth,
         "file": file,
@@ -79,7 +83,16 @@ def breakable(reference: re.Match[str]) -> str:
 
 
 def docstring(where: str) -> str:
-    """The docstring of `fastmwem.MODULE` or `fastmwem.MODULE:NAME`, less its examples, as it stands there."""
+    """The docstring of `fastmwem.MODULE` or `fastmwem.MODULE:NAME`, less its examples."""
+    return f'<div class="docstring" markdown>\n\n{markdown(without_examples(_docstring(where)))}\n\n</div>'
+
+
+def verbatim(where: str) -> str:
+    """The same as a block of code, for what is laid out by hand."""
+    return f"```text\n{without_examples(_docstring(where))}\n```"
+
+
+def _docstring(where: str) -> str:
     module, _, path = where.partition(":")
     thing: Any = import_module(f"fastmwem.{module}")
     for name in filter(None, path.split(".")):
@@ -87,8 +100,7 @@ def docstring(where: str) -> str:
     text = inspect.getdoc(thing)
     if not text:
         raise RuntimeError(f"fastmwem.{where} has no docstring to show")
-    paragraphs = [part for part in text.split("\n\n") if not part.lstrip().startswith(">>>")]
-    return "```text\n" + "\n\n".join(paragraphs) + "\n```"
+    return text
 
 
 def commands() -> str:
@@ -167,16 +179,12 @@ def growth() -> str:
     from benchmarks.growth import exponent
 
     measured = json.loads((ROOT / "docs" / "growth.json").read_text())
-    lines = [
-        "| what | held | from | to | time | scores a round | exponent |",
-        "|---|---|---|---|---|---|---|",
-    ]
+    lines = ["| what | held | varied | time | scores a round | exponent |", "|---|---|---|---|---|---|"]
     for line in measured["lines"]:
         values, seconds, scores = line["values"], line["seconds"], line["scores"]
-        first, last = (f"{line['varies']} = {value:,}" for value in (values[0], values[-1]))
-        seen = "" if scores[0] is None else f"{scores[0]:,.3g} → {scores[-1]:,.3g}"
+        seen = "" if scores[0] is None else f"{round(scores[0]):,} → {round(scores[-1]):,}"
         lines.append(
-            f"| {line['name']} | {line['held']} | {first} | {last} "
+            f"| {line['name']} | {line['held']} | {line['varies']}: {values[0]:,} → {values[-1]:,} "
             f"| {short(seconds[0])} → {short(seconds[-1])} | {seen} | {exponent(values, seconds):.2f} |"
         )
     return "\n".join([*lines, "", f"*Measured on {measured['machine']}.*"])

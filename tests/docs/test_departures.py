@@ -1,4 +1,4 @@
-"""Lines of the page on departures that nothing else shows: what is printed fails, what stands here does not."""
+"""Lines of the page on departures that nothing else shows: what is printed fails, what is here does not."""
 
 import math
 import re
