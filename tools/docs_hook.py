@@ -28,10 +28,25 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+# What public calls return: its attributes belong to the reference, though no one imports it.
+RETURNED = (
+    "problems.query_release.Plan",
+    "problems.method.Prediction",
+    "problems.lp_plan.ScalarPlan",
+    "problems.constraint_plan.ConstraintPlan",
+    "results.guarantee.PrivacyReport",
+    "results.release.Evaluation",
+    "results.lp_result.LPResult",
+    "results.lp_result.Certificate",
+    "results.lp_result.Probe",
+    "lp.violations.Violations",
+    "privacy.account_file.Run",
+)
+
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # mkdocs loads this file by its path, and `tools` and `benchmarks` lie there
 
-from tools.docstrings import markdown, without_examples  # noqa: E402
+from tools import docstrings  # noqa: E402
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
@@ -84,12 +99,12 @@ def breakable(reference: re.Match[str]) -> str:
 
 def docstring(where: str) -> str:
     """The docstring of `fastmwem.MODULE` or `fastmwem.MODULE:NAME`, less its examples."""
-    return f'<div class="docstring" markdown>\n\n{markdown(without_examples(_docstring(where)))}\n\n</div>'
+    return f'<div class="docstring" markdown>\n\n{docstrings.markdown(_docstring(where))}\n\n</div>'
 
 
 def verbatim(where: str) -> str:
     """The same as a block of code, for what is laid out by hand."""
-    return f"```text\n{without_examples(_docstring(where))}\n```"
+    return f"```text\n{_docstring(where)}\n```"
 
 
 def _docstring(where: str) -> str:
@@ -100,7 +115,7 @@ def _docstring(where: str) -> str:
     text = inspect.getdoc(thing)
     if not text:
         raise RuntimeError(f"fastmwem.{where} has no docstring to show")
-    return text
+    return docstrings.without_examples(text)
 
 
 def commands() -> str:
@@ -147,7 +162,7 @@ def public_names() -> str:
     for part, items in groupby(sorted(fastmwem._PUBLIC.items(), key=module), module):
         sections.append(f"## {part}\n")
         sections += [f"::: fastmwem.{where}.{name}\n" for name, where in items]
-    return "\n".join(sections)
+    return "\n".join([*sections, "## What calls return\n", *(f"::: fastmwem.{name}\n" for name in RETURNED)])
 
 
 def accountants() -> str:

@@ -36,6 +36,9 @@ class Column:
       cell if there is one, else to the first cell;
     - a null (also NaN, and empty text that is no declared category) goes to the other cell if there is
       one, else to the first cell.
+
+    >>> Column.categorical("sex", ["F", "M"], other="category").policy()
+    "undeclared and missing values count as '(other)'"
     """
 
     name: str
@@ -108,6 +111,7 @@ class Column:
 
     @property
     def size(self) -> int:
+        """The number of cells, those of the policy included."""
         return len(self.labels)
 
     @property
@@ -158,6 +162,10 @@ class Domain:
 
     `ignore_undeclared` lets a table have columns that are not declared; they are never read.
     `public_sample` names the public table that the declaration was drafted from, if any.
+
+    >>> domain = Domain((Column.categorical("sex", ["F", "M"]), Column.integer("age", 0, 99, width=10)))
+    >>> domain.shape, domain.size, domain["age"].labels[1]
+    ((2, 10), 20, '10..19')
     """
 
     columns: tuple[Column, ...]
@@ -173,10 +181,12 @@ class Domain:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
+        """The columns' names, in order."""
         return tuple(column.name for column in self.columns)
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
+        """The columns' sizes, in order."""
         return tuple(column.size for column in self.columns)
 
     @property

@@ -37,7 +37,12 @@ _UNREADABLE = (
 
 @dataclass(frozen=True)
 class Table:
-    """A table that no one has looked at: where it is, and nothing of what it holds."""
+    """A table that no one has looked at: where it is, and nothing of what it holds.
+
+    >>> import pyarrow as pa
+    >>> Table.read(pa.table({"sex": ["F", "M"]}))
+    Table(engine='duckdb')
+    """
 
     _opened: Opened = field(repr=False)
     engine: str

@@ -30,9 +30,11 @@ class Hnsw:
         check_whole("ef_search", self.ef_search)
 
     def memory(self, m: int, columns: int) -> float:
+        """Bytes that the index of m points takes, roughly."""
         return m * (4.0 * columns + 4.0 * 2.2 * self.links + 32.0)  # vectors, links on all levels, offsets
 
     def build(self, points: Points) -> Backend:
+        """The index over `points`."""
         from fastmwem.index.faiss_backend import FaissBackend, faiss, metric_of
 
         index = faiss.IndexHNSWFlat(points.columns, self.links, metric_of(points))

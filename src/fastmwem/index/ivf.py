@@ -38,10 +38,12 @@ class Ivf:
         return self.nprobe or max(1, min(self.cells(m) // 4, 10))
 
     def memory(self, m: int, columns: int) -> float:
+        """Bytes that the index of m points takes, roughly."""
         sample = min(m, 256 * self.cells(m))
         return 4.0 * columns * (m + sample + self.cells(m)) + 8.0 * m
 
     def build(self, points: Points) -> Backend:
+        """The index over `points`."""
         from fastmwem.index.faiss_backend import FaissBackend, faiss, metric_of
 
         cells = self.cells(points.m)

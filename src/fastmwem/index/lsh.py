@@ -16,6 +16,9 @@ class Lsh:
 
     Bits agree where angles are small, so by default the appendix's reduction gives all points one length:
     among such, the smallest angle is the largest inner product.
+
+    >>> Lsh(bits=256).metric
+    'nearest-neighbour'
     """
 
     bits: int = 1024
@@ -26,10 +29,12 @@ class Lsh:
         check_whole("bits", self.bits)
 
     def memory(self, m: int, columns: int) -> float:
+        """Bytes that the index of m points takes, roughly."""
         bits = min(self.bits, columns)
         return m * bits / 8.0 + 4.0 * bits * max(bits, columns)
 
     def build(self, points: Points) -> Backend:
+        """The index over `points`."""
         from fastmwem.index.faiss_backend import FaissBackend, faiss
 
         index = faiss.IndexLSH(points.columns, min(self.bits, points.columns))

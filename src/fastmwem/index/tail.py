@@ -99,6 +99,9 @@ class Assumed(_Tail):
 
     Every outcome thus has its probability under the exponential mechanism up to a factor in [e^-c, e^c], on
     both of two neighbours, which stretches the interval of log-ratios by 2c at either end.
+
+    >>> Assumed(0.5, "charge").event(0.1).epsilon
+    2.1
     """
 
     c: float
@@ -110,6 +113,7 @@ class Assumed(_Tail):
 
     @property
     def assumption(self) -> str:
+        """What the privacy report prints."""
         return (
             "in every round, no scaled score outside the index's answer exceeds the least inside by more "
             f"than {self.c:g}"
@@ -134,6 +138,9 @@ class PerfectExcept(_Tail):
     The paper's first theorem, with gamma = 1/m. tau = min over S. On the good event the run is what `Exact`
     would make it. gamma is charged once per run, as (1 + e^eps) gamma on top of delta: whether the index errs
     depends on the private vector it is asked about, so the two neighbours may err at different outcomes.
+
+    >>> PerfectExcept(1e-9).assumption
+    'the index is right in all rounds together, except with probability 1e-09'
     """
 
     gamma: float
@@ -143,6 +150,7 @@ class PerfectExcept(_Tail):
 
     @property
     def assumption(self) -> str:
+        """What the privacy report prints."""
         return f"the index is right in all rounds together, except with probability {self.gamma:g}"
 
     @property

@@ -22,6 +22,7 @@ class Violations:
 
     @property
     def max(self) -> float:
+        """The largest."""
         return float(self.each.max())
 
     def count(self, alpha: float = 0.0) -> int:
@@ -29,6 +30,7 @@ class Violations:
         return int((self.each > alpha).sum())
 
     def fraction(self, alpha: float = 0.0) -> float:
+        """The share of rows that are violated by more than `alpha`."""
         return self.count(alpha) / len(self.each)
 
     def cvar(self, s: float) -> float:
@@ -51,6 +53,10 @@ def violations(A: Any, b: Any, x: Any, *, sense: str = "packing") -> Violations:
     """A x - b ("packing": rows ask for A x <= b), or b - A x ("covering"), of every row.
 
     **NOT private**: it is computed from the private rows themselves. Nothing of it may be published.
+
+    >>> seen = violations([[1.0, 0.0], [0.0, 1.0]], [0.5, 0.5], [0.7, 0.3])
+    >>> round(seen.max, 3), seen.count()
+    (0.2, 1)
     """
     rows = as_matrix("A", A)
     point = as_vector("x", x, rows.shape[1])

@@ -52,7 +52,14 @@ class _State:
 
 
 class Account:
-    """The account in the file at `path`; every call reads the file afresh, under its lock."""
+    """The account in the file at `path`; every call reads the file afresh, under its lock.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     account = Account.create(f"{folder}/survey.jsonl", Budget(3, 1e-6))
+    ...     account.spent(), len(account.runs())
+    (0.0, 0)
+    """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)

@@ -16,6 +16,9 @@ class Neighbours(StrEnum):
     `REPLACE_ONE`: one row is changed; n is public. A query with values in [0, 1] answered as a fraction
     of n moves by at most 1/n.
     `ADD_REMOVE`: one row is added or removed; n is private. Counts move by at most 1.
+
+    >>> Neighbours.parse("add-remove")
+    <Neighbours.ADD_REMOVE: 'add-remove'>
     """
 
     REPLACE_ONE = "replace-one"
@@ -53,6 +56,9 @@ class Unit:
 
     A person with k rows moves every linear query k times as far as one row does (the triangle
     inequality over the k rows), so every sensitivity is multiplied by `rows_per_person`.
+
+    >>> Unit("add-remove", rows_per_person=5).rows_per_person
+    5
     """
 
     neighbours: Neighbours = Neighbours.REPLACE_ONE

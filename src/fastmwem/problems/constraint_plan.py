@@ -160,10 +160,12 @@ class ConstraintPlan(LPPlan):
 
     @property
     def method(self) -> str:
+        """The one method there is."""
         return "mw"
 
     @property
     def useful(self) -> bool:
+        """Whether the promise is better than what uniform x keeps to."""
         return self.alpha < self.uniform_alpha
 
     @property

@@ -90,6 +90,7 @@ class ScalarPlan(LPPlan):
 
     @property
     def alpha(self) -> float:
+        """The largest violation that is promised, with probability 1 - beta."""
         return self.gaussian_alpha if self.method == "gaussian" else self.mw_alpha
 
     @property
@@ -99,6 +100,7 @@ class ScalarPlan(LPPlan):
 
     @property
     def useful(self) -> bool:
+        """Whether the answer can be expected to be better than uniform x."""
         return self.promising or (self.rehearsal is not None and self.rehearsal.useful)
 
     @property

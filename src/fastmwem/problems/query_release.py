@@ -60,6 +60,7 @@ class Plan:
 
     @property
     def chosen(self) -> str:
+        """The method with the smallest predicted error."""
         return self.predictions[0].method
 
     def __getitem__(self, method: str) -> Prediction:

@@ -46,6 +46,12 @@ class Queries(ABC):
     |<k_i, v - v'>| <= half_range * |v - v'|_1  and  <= centred_norm * |v - v'|_2,
     because a constant may be subtracted from k_i without changing the product: its mid-range for the
     first (Hölder, 1 against infinity), its mean for the second (Cauchy-Schwarz).
+
+    >>> from fastmwem import marginals, ranges, Domain
+    >>> domain = Domain.of_sizes({"age": 4, "sex": 2})
+    >>> workload = marginals(domain, k=1) + 2 * ranges(domain, "age")  # an error of a range counts twice
+    >>> workload.m, workload.dim, workload.describe(0)
+    (16, 8, 'age=0')
     """
 
     m: int

@@ -202,7 +202,11 @@ def ranges(domain: Domain | int, column: str | int = 0, *, records: IntArray | N
 
 
 def prefixes(domain: Domain | int, column: str | int = 0, *, records: IntArray | None = None) -> Prefixes:
-    """Every range that begins at the first cell of an ordered `column`."""
+    """Every range that begins at the first cell of an ordered `column`: as many queries as it has cells.
+
+    >>> prefixes(4).answers([0.4, 0.3, 0.2, 0.1]).round(6).tolist()
+    [0.4, 0.7, 0.9, 1.0]
+    """
     return Prefixes(_line_domain(domain), column, records=records)
 
 

@@ -47,6 +47,13 @@ class Release:
     bound for each of `values` (what it covers is in `bound_kind`). `distribution` is the model p over the
     cells, or over the public `records` where a support was given; `total` the rows that it stands for.
     `details` tells of the public course of the run (T, eps0, picks, ...).
+
+    >>> from fastmwem import prefixes, query_release
+    >>> release = query_release(prefixes(4), [400, 300, 200, 100], epsilon=1, delta=1e-6)
+    >>> release.values.shape, release.answers.column_names
+    ((4,), ['query', 'answer', 'count', 'error_bound'])
+    >>> release.sample(3).shape, release.report.private
+    ((3, 1), True)
     """
 
     workload: Queries | None
