@@ -8,6 +8,7 @@ In a page, these lines become
     <!-- verbatim MODULE:NAME -->       the same as a block of code
     <!-- accountants -->                what each accountant allows
     <!-- growth -->                     how cost grows, as `benchmarks/growth.py` measured it
+    <!-- files -->                      what a release writes
     <!-- file PATH -->                  that file of the repository
 
 and formulas ($...$ and $$...$$) become MathML, which browsers show without a script.
@@ -24,7 +25,6 @@ import re
 import sys
 from html import unescape
 from importlib import import_module
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -58,13 +58,14 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
         "verbatim": verbatim,
         "accountants": accountants,
         "growth": growth,
+        "files": files,
         "file": file,
     }
 
     def made(marker: re.Match[str]) -> str:
         return makers[marker[1]](*marker[2].split())
 
-    return re.sub(rf"<!-- ({'|'.join(makers)})(.*?)-->", made, markdown)
+    return re.sub(rf"<!-- ({'|'.join(makers)})((?: .*?)?) -->", made, markdown)
 
 
 def on_page_content(html: str, **_: Any) -> str:
@@ -151,18 +152,38 @@ def subs(name: str) -> list[str]:
     return [info.name or info.callback.__name__.replace("_", "-") for info in group.registered_commands]
 
 
+# The reference's headings, in the order in which a reader meets them: package -> heading.
+TOPICS = {
+    "problems": "Releases and programs",
+    "results": "What a release holds",
+    "queries": "Workloads",
+    "data": "Tables and domains",
+    "lp": "Linear programs",
+    "privacy": "Budgets and randomness",
+    "index": "Indices",
+}
+
+
 def public_names() -> str:
-    """A heading for each module of the public names, and mkdocstrings' entry for each name."""
+    """A heading for each topic, and mkdocstrings' entry for each public name and for what calls return."""
     import fastmwem
 
-    def module(item: tuple[str, str]) -> str:
-        return item[1].split(".")[0]
-
     sections = []
-    for part, items in groupby(sorted(fastmwem._PUBLIC.items(), key=module), module):
-        sections.append(f"## {part}\n")
-        sections += [f"::: fastmwem.{where}.{name}\n" for name, where in items]
+    for package, heading in TOPICS.items():
+        sections.append(f"## {heading}\n")
+        for name, module in fastmwem._PUBLIC.items():
+            if module.split(".")[0] == package:
+                sections.append(f"::: fastmwem.{module}.{name}\n")
     return "\n".join([*sections, "## What calls return\n", *(f"::: fastmwem.{name}\n" for name in RETURNED)])
+
+
+def files() -> str:
+    """A table of the files of a release."""
+    from fastmwem.results.write import FILES
+
+    return "\n".join(
+        ["| file | what is in it |", "|---|---|", *(f"| `{n}` | {what} |" for n, what in FILES.items())]
+    )
 
 
 def accountants() -> str:

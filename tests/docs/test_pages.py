@@ -68,3 +68,9 @@ def test_every_test_that_a_page_names_exists():
         source = (ROOT / path).read_text()
         for name in names:
             assert re.search(rf"^\s*(def|class) {name}\b", source, re.MULTILINE), reference
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_a_page_links_to_is_in_the_repository(page):
+    for target in re.findall(r"\]\((?!https?:)([^)#\s]+)[^)]*\)", page.read_text()):
+        assert (page.parent / target).exists(), target

@@ -13,9 +13,9 @@ __all__ = ["Budget", "Neighbours", "Unit"]
 class Neighbours(StrEnum):
     """When two tables count as neighbours, that is, differ in one unit of privacy.
 
-    `REPLACE_ONE`: one row is changed; n is public. A query with values in [0, 1] answered as a fraction
-    of n moves by at most 1/n.
-    `ADD_REMOVE`: one row is added or removed; n is private. Counts move by at most 1.
+    - `REPLACE_ONE`: one row is changed; n is public. A query with values in [0, 1] answered as a fraction
+      of n moves by at most 1/n.
+    - `ADD_REMOVE`: one row is added or removed; n is private. Counts move by at most 1.
 
     >>> Neighbours.parse("add-remove")
     <Neighbours.ADD_REMOVE: 'add-remove'>
