@@ -2,6 +2,7 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from dp_accounting import dp_event
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from fastmwem.errors import InvalidArgument, UnsupportedEvent
 from fastmwem.privacy.accounting import ACCOUNTANTS, accountant
+from fastmwem.privacy.accounting.profiles import ConcentratedProfile
 from fastmwem.privacy.events import (
     AssumedFailureDpEvent,
     BoundedRangeDpEvent,
@@ -200,6 +202,50 @@ def test_the_same_zcdp_by_other_means():
     )
     first, *others = (judge.epsilon(event, 1e-6) for event in events)
     assert all(other == pytest.approx(first, rel=1e-9) for other in others)
+
+
+def root(increasing):
+    """Where `increasing` passes 0, between e^-200 and e^200, in the working digits."""
+    low, high = mpmath.mpf(-200), mpmath.mpf(200)
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (low, middle) if increasing(mpmath.exp(middle)) > 0 else (middle, high)
+    return mpmath.exp(high)
+
+
+@pytest.mark.parametrize("rho", [1e-6, 1e-2, 1.0, 1e6])
+@pytest.mark.parametrize("log_inverse", [700.0, 14.0, 1.0, 1e-3, 1e-7])
+def test_the_conversion_from_zcdp_is_rounded_up(rho, log_inverse):
+    """Against the least value of the formula in 60 digits; a delta near 1 takes orders near 1."""
+    profile, delta = ConcentratedProfile(rho), math.exp(-log_inverse)
+    with mpmath.workdps(60):
+        size, target = mpmath.mpf(rho), -mpmath.log(mpmath.mpf(delta))
+        b = root(lambda b: b * b * size + mpmath.log1p(b) - target)
+        epsilon = (1 + b) * size + (target - (1 + b) * mpmath.log1p(1 / b) - mpmath.log(b)) / b
+        assert max(0, epsilon) <= profile.epsilon(delta) <= max(0, epsilon) * (1 + 1e-6) + 1e-9
+        for at in (0.0, 0.3 * rho, rho, 3 * rho + 0.1, profile.epsilon(delta)):
+            b = root(lambda b: (2 * b + 1) * size - at - mpmath.log1p(1 / b))  # noqa: B023
+            exact = mpmath.exp(b * ((1 + b) * size - at) - (1 + b) * mpmath.log1p(1 / b)) / b
+            assert min(1, exact) <= profile.delta(at) <= min(1, exact) * (1 + 1e-6) + 1e-290
+
+
+@pytest.mark.parametrize("name", PROVEN)
+@pytest.mark.parametrize(
+    "event",
+    [
+        *[gaussian(sigma) for sigma in (1e-300, 1e-160, 1e-3, 1e160, 1e300)],
+        *[repeated(exponential_mechanism(size), 3) for size in (1e-300, 1e-160, 1e-9, 30.0, 31.0, 1e200)],
+        *[laplace(scale) for scale in (5e-324, 1e-200, 1e-2, 1e300)],
+    ],
+    ids=str,
+)
+def test_sizes_at_the_ends_of_float64_are_never_free(name, event):
+    judge = accountant(name)
+    assert judge.epsilon(event, 0.0) > 0
+    assert judge.epsilon(event, 1e-9) <= judge.epsilon(event, 0.0)
+    deltas = [judge.delta(event, epsilon) for epsilon in (0.0, 1e-200, 1e-9, 1.0, 1e4, 1e300)]
+    assert deltas == sorted(deltas, reverse=True)
+    assert 0 < deltas[0] <= 1
 
 
 def test_an_unknown_accountant_is_named_with_the_nearest():

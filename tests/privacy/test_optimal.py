@@ -2,6 +2,7 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution as pld
@@ -13,7 +14,6 @@ from fastmwem.privacy.accounting import accountant
 from fastmwem.privacy.accounting.bounded_range import (
     BLOCK,
     BoundedRangeProfile,
-    _compose,
     _nodes,
     _resolution,
     gaussian_mu,
@@ -60,6 +60,34 @@ def test_one_round_is_exact(eps0):
     for epsilon in np.linspace(0, 0.9 * eps0, 7):
         exact = (math.sqrt(top) - math.exp(epsilon / 2)) ** 2 / (top - 1)
         assert exact <= OPTIMAL.delta(event, float(epsilon)) <= exact * (1 + 1e-4)
+
+
+def one_step(previous, y, top, pieces=400):
+    """sup_z p(z) D(y/z) + (1 - p(z)) D(y E/z) in 40 digits, over a grid of z: below D_k, if `previous` is."""
+    grid = (top ** (mpmath.mpf(j) / pieces) for j in range(pieces + 1))
+    return max(
+        (top - z) / (top - 1) * previous(y / z) + (z - 1) / (top - 1) * previous(y * top / z) for z in grid
+    )
+
+
+@pytest.mark.parametrize("eps0", [1e-9, 1e-5, 0.01, 1.0, 25.0])
+def test_rounding_never_lowers_the_curve(eps0):
+    """One and two rounds against 40 digits, also just below the top, where all but the last digits cancel."""
+    with mpmath.workdps(40):
+        top = mpmath.exp(mpmath.mpf(eps0))
+
+        def one(y):
+            if y < 1:
+                return 1 - y + y * one(1 / y)
+            return (mpmath.sqrt(top) - mpmath.sqrt(y)) ** 2 / (top - 1) if y < top else mpmath.mpf(0)
+
+        for rounds, exact in ((1, one), (2, lambda y: one_step(one, y, top))):
+            for part in (1e-12, 0.01, 0.3, 0.5, 0.9, 1 - 1e-6, 1 - 1e-12):
+                epsilon = rounds * eps0 * part
+                truth = exact(mpmath.exp(mpmath.mpf(epsilon)))
+                profile = BoundedRangeProfile(eps0, rounds)
+                assert profile.delta(epsilon) >= truth
+                assert BoundedRangeProfile(eps0, rounds, 1e-3 * eps0).delta(epsilon) >= truth
 
 
 @pytest.mark.parametrize("eps0", [0.01, 0.3, 2.0])
@@ -126,7 +154,7 @@ def test_never_below_the_non_adaptive_binomial(log_eps0, rounds, spread):
 
 @pytest.mark.parametrize(("eps0", "k"), [(0.01, 40), (0.1, 128), (0.5, 60)])
 def test_a_finer_grid_only_lowers_the_curve(eps0, k):
-    coarse, fine = _compose(eps0, k, 8), _compose(eps0, k, 32)
+    coarse, fine = _nodes(eps0, k, 8)[1], _nodes(eps0, k, 32)[1]
     assert np.all(coarse >= fine[::4] * (1 - 1e-12))
     near = coarse > 1e-9
     assert np.all(coarse[near] <= fine[::4][near] * 1.5)
@@ -158,7 +186,7 @@ def test_the_gaussian_lies_above_the_rounds_it_stands_for(eps0, rounds):
 
 def test_blocks_agree_with_one_long_recursion():
     eps0, rounds = 0.05, BLOCK + 60
-    v = _compose(eps0, rounds, 16)
+    v = _nodes(eps0, rounds, 16)[1]
     curve = GaussianProfile(gaussian_mu(eps0, rounds))
     for i in range(0, 6 * 16 * int(math.sqrt(rounds)), 40):
         epsilon = i * eps0 / 16

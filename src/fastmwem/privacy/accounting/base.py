@@ -20,6 +20,7 @@ from fastmwem.privacy.events import (
 
 __all__ = ["Accountant", "Spend", "spend_of"]
 
+_LEAST = 2.0**-1000  # of a square: a loss that underflows is rounded up, never to nothing
 _FAILURE_STEPS = 200  # more only where the failure itself uses up delta: then infinity is said
 Counts = tuple[tuple[float, int], ...]  # (parameter, how many), sorted by parameter
 
@@ -41,10 +42,14 @@ class Spend:
     @property
     def rho(self) -> float:
         """zCDP: epsilon^2/8 a bounded-range, 1/(2 sigma^2) a Gaussian, epsilon^2/2 a pure mechanism."""
-        parts = [count * (eps / 8) * eps for eps, count in self.ranged]
-        parts += [count / (2 * sigma * sigma) for sigma, count in self.gaussian]
-        parts += [count * (eps / 2) * eps for eps, count in self.pure]
-        return math.fsum(parts)
+        parts = [count * max(eps / 8 * eps, _LEAST) for eps, count in self.ranged]
+        parts += [count * max(eps / 2 * eps, _LEAST) for eps, count in self.pure]
+        return math.fsum([self.noise / 2, *parts])
+
+    @property
+    def noise(self) -> float:
+        """mu^2 of all Gaussian noise together: 1/sigma^2 each."""
+        return math.fsum(count * max(1 / sigma / sigma, _LEAST) for sigma, count in self.gaussian)
 
     @property
     def pure_epsilon(self) -> float:

@@ -23,12 +23,14 @@ the same z_j = e^(j g), j = 0 .. r. Between two of them, in x = z/z_j, the right
 and C <= 0 where the lower chord is the steeper: concave, with its maximum at an end or at x = sqrt(C/B).
 So the supremum over the continuum of t is taken exactly, not over a grid of t.
 
-Rounding. Only ratios of nodes enter, so the nodes are exact by definition. Every V is formed from
-non-negative terms (probabilities, weights of the chord, (2) by expm1), so a step commits a relative error
-of at most some 20 units u = 2^-53; it is raised by `_UP`, 64 u. The stationary point suffers from
-cancellation, but any x in the piece gives a value of (1), and by concavity the maximum exceeds it by at
-most |slope| times the width of the piece: that is added, with the error of the slope. Where products
-underflow, `_TINY` is added.
+Rounding. The step g is rounded up, so that r g >= eps0; a wider range only raises the curve. Only ratios of
+nodes enter, so the nodes are exact by definition, and any floats on them bound D if they are large enough.
+Every V is formed from non-negative terms (probabilities, weights of the chord, (2) by expm1), so a step
+commits a relative error of at most some 20 units u = 2^-53; it is raised by `_UP`, 64 u. B and C suffer from
+cancellation. So an end is taken for the maximum only where its slope, less all that rounding may have added
+(`_DOUBT` for each unit that was summed), points outward. Otherwise a point inside is looked at: any x gives
+a value of (1), and by concavity the maximum exceeds it by at most |slope| times the width of the piece,
+which is added, with the error of the slope. Where products underflow, `_TINY` is added.
 """
 
 from __future__ import annotations
@@ -51,23 +53,19 @@ LARGEST_MU = 6.0  # of one block; above it 1 - V_k drowns in rounding, and epsil
 _NODES = 2048  # about so many nodes in a profile
 _U = 2.0**-53
 _UP = 1 + 64 * _U
+_DOUBT = 64 * _U
 _TINY = 1e-300
 
 
 @kernel
-def _inside(a0, a1, b0, b1, p0, p1, z, top, width):
-    """The largest value strictly inside one piece, rounded up; 0 if the maximum is at an end.
+def _inside(a0, a1, b0, b1, p0, p1, b, c, width):
+    """At least the largest value inside one piece, from a point at or near x = sqrt(c/b).
 
-    a0 to a1 is the chord on y/z, b0 to b1 that on yE/z, p0 to p1 the probability, as z runs from z_j (`z`)
-    to z_j e^g; `top` is E, `width` e^g - 1.
+    a0 to a1 is the chord on y/z, b0 to b1 that on yE/z, p0 to p1 the probability, as z runs from z_j to
+    z_j e^g; `width` is e^g - 1.
     """
     ratio = 1.0 + width
-    steepness_a, steepness_b = (a1 - a0) * ratio / width, (b1 - b0) * ratio / width
-    b = z * ((b0 + steepness_b) - (a0 + steepness_a))
-    c = steepness_b - top * steepness_a
-    if not (b < 0.0 and c < b and c > b * ratio * ratio):
-        return 0.0
-    share = (math.sqrt(c / b) - 1.0) / width  # where x lies in [1, e^g]
+    share = (math.sqrt(c / b) - 1.0) / width if b < 0.0 and c < 0.0 else 0.5  # where x lies in [1, e^g]
     share = min(max(share, 0.0), 1.0)
     x = 1.0 + share * width
     p = p0 + (p1 - p0) * share if share < 0.5 else p1 + (p0 - p1) * (1.0 - share)
@@ -76,32 +74,38 @@ def _inside(a0, a1, b0, b1, p0, p1, z, top, width):
     a = a0 * (1.0 - along) + a1 * along
     b = b0 * (1.0 - along) + b1 * along
     slope = (p1 - p0) * (a - b) + (p * (a1 - a0) + q * (b1 - b0)) * ratio / (x * x)
-    return p * a + q * b + abs(slope) + 16 * _U * (a1 + b1)
+    return p * a + q * b + abs(slope) + 32 * _U * ratio * (a1 + b1)
 
 
 @kernel
-def _compose(eps0, k, r):
-    """V_k at y_0 .. y_{k r}."""
-    g = eps0 / r
-    top, width = math.exp(eps0), math.expm1(g)
+def _compose(g, k, r):
+    """V_k at y_0 .. y_{k r}, for rounds of range r g."""
+    top, width = math.exp(r * g), math.expm1(g)
+    square = math.exp(2 * g)
     z, p, q = np.empty(r + 1), np.empty(r + 1), np.empty(r + 1)
     for j in range(r + 1):
         z[j] = math.exp(j * g)
-        p[j] = math.expm1(-(r - j) * g) / math.expm1(-eps0)
-        q[j] = math.expm1(j * g) / math.expm1(eps0)
+        p[j] = math.expm1(-(r - j) * g) / math.expm1(-r * g)
+        q[j] = math.expm1(j * g) / math.expm1(r * g)
     v = np.zeros((k + 2) * r + 1)  # v[r + i] is node i; below r, nodes under 1, by (2); zeros on top
-    new = np.zeros((k + 2) * r + 1)
-    for done in range(k):
+    new = np.zeros(v.size)
+    steep, height = np.zeros(v.size), np.zeros(v.size)  # the chord from node i down to i - 1 is
+    for done in range(k):  # height_i - steep_i / x at z = z_j x, where x = 1 is node i
         for i in range(1, r + 1):
             v[r - i] = (-math.expm1(-i * g) + math.exp(-i * g) * v[r + i]) * (1.0 + 8 * _U)
+        for i in range(1, (done + 3) * r):
+            steep[i] = (v[i - 1] - v[i]) * (1.0 + width) / width
+            height[i] = v[i] + steep[i]
         for i in range(r, (done + 2) * r):
             best = v[i]  # z = 1, and z = E
             for j in range(r):
-                at_end = p[j] * v[i - j] + q[j] * v[i - j + r]
-                inside = _inside(
-                    v[i - j], v[i - j - 1], v[i - j + r], v[i - j + r - 1], p[j], p[j + 1], z[j], top, width
-                )
-                best = max(best, at_end, inside)
+                one, two = i - j, i - j + r
+                best = max(best, p[j] * v[one] + q[j] * v[two])
+                b, c = z[j] * (height[two] - height[one]), steep[two] - top * steep[one]
+                doubt = _DOUBT * (z[j] * (height[two] + height[one]) + steep[two] + top * steep[one])
+                if c < doubt and c - b < 2 * doubt and square * b - c < 2 * square * doubt:
+                    inside = _inside(v[one], v[one - 1], v[two], v[two - 1], p[j], p[j + 1], b, c, width)
+                    best = max(best, inside)
             new[i] = min(1.0, best * _UP + _TINY)
         v, new = new, v
     return v[r : r + k * r + 1].copy()
@@ -114,8 +118,9 @@ def _resolution(k: int) -> int:
 
 @lru_cache(maxsize=64)
 def _nodes(eps0: float, k: int, r: int) -> tuple[float, NDArray[np.float64]]:
-    """(g, V_k at the nodes e^(i g))."""
-    return eps0 / r, _compose(eps0, k, r)
+    """(g, V_k at the nodes e^(i g)), r g being at least eps0."""
+    g = eps0 / r * (1 + 4 * _U)
+    return g, _compose(g, k, r)
 
 
 @lru_cache(maxsize=256)
@@ -187,14 +192,14 @@ class BoundedRangeProfile:
             raise ValueError(f"k must be in 1..{BLOCK} and eps0 at most {LARGEST}")
         g, v = _nodes(eps0, k, _resolution(k))
         self.mu = mu
-        self._top = g * (len(v) - 1)
+        nodes = g * np.arange(len(v)) * (1 + 4 * _U)  # rounded up, as the curve falls
+        self._top = float(nodes[-1])
         width = math.expm1(g)
         fall = -np.diff(v, append=0.0) / width  # minus the slope after node i, times y_i
-        below = (1 - math.exp(-g)) * (1 - v[1])  # V at node -1 minus V at node 1, by (2): plus v[1] - v[0]
+        below = -math.expm1(-g) * (1 - v[1])  # V at node -1 minus V at node 1, by (2): plus v[1] - v[0]
         first = (below + v[1] - v[0]) / -math.expm1(-g)  # minus the slope before node 0
         before = np.concatenate([[first], fall[:-1] * math.exp(g)])
         weights = before - fall
-        nodes = g * np.arange(len(v), dtype=np.float64)
         self._weights = np.concatenate([(weights[1:] * np.exp(-nodes[1:]))[::-1], weights])
         self._nodes: NDArray[np.float64] = np.concatenate([-nodes[:0:-1], nodes])
 
@@ -206,5 +211,5 @@ class BoundedRangeProfile:
 
     def epsilon(self, delta: float) -> float:
         if delta <= 0:
-            return self._top * (1 + 8 * _U) if self.mu == 0 else math.inf
+            return self._top if self.mu == 0 else math.inf
         return smallest_that_fits(lambda eps: self.delta(eps) <= delta, 0.0, self._top / 8)

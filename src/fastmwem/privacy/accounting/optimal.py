@@ -62,7 +62,7 @@ class _Row:
     @property
     def weight(self) -> float:
         """About four times the mu^2 of it all, to choose by."""
-        return self.eps0**2 * self.count + _ALONE * math.fsum(e * e * n for e, n in self.alone)
+        return self.eps0 * self.eps0 * self.count + _ALONE * math.fsum(e * e * n for e, n in self.alone)
 
 
 @lru_cache(maxsize=256)
@@ -71,12 +71,11 @@ def _profile(spend: Spend) -> Profile:
     if spend.adaptive:
         return concentrated
     curves: list[Profile] = [concentrated, PureProfile(spend.pure_epsilon * _ADDED_UP)]
-    noise = math.fsum(count / (sigma * sigma) for sigma, count in spend.gaussian)
     rounds = _rounds(spend)
     if not rounds:
-        return LeastProfile((*curves, GaussianProfile(math.sqrt(noise) * _ADDED_UP)))
+        return LeastProfile((*curves, GaussianProfile(math.sqrt(spend.noise) * _ADDED_UP)))
     row = min((_row(size, rounds) for size, _ in rounds), key=lambda row: row.weight)
-    rest = math.fsum([noise, *(count * single_mu(eps0) ** 2 for eps0, count in row.alone)])
+    rest = math.fsum([spend.noise, *(count * single_mu(eps0) ** 2 for eps0, count in row.alone)])
     if row.count <= BLOCK and row.eps0 <= LARGEST and math.isfinite(rest):
         curves.append(BoundedRangeProfile(row.eps0, row.count, math.sqrt(rest) * _ADDED_UP))
     else:

@@ -36,6 +36,7 @@ class Profile(Protocol):
 
 _OUT = 1 + 2.0**-40
 _NOISE = 2.0**-45
+_TINY = 1e-300  # where exponentials underflow
 
 
 def smallest_that_fits(fits: Callable[[float], bool], low: float, high: float, steps: int = 60) -> float:
@@ -66,8 +67,8 @@ def gaussian_delta(epsilon: NDArray[np.float64], mu: float) -> NDArray[np.float6
     """
     if mu == 0:
         return -np.expm1(np.minimum(epsilon, 0.0))
-    size = np.abs(epsilon)
-    x = size / mu - mu / 2
+    mu, size = max(mu, 1e-200), np.minimum(np.abs(epsilon), 1e90)  # far beyond any use, short of overflow
+    x = np.clip(size / mu - mu / 2, -1e100, 1e100)
     first = ndtr(-x)
     second = 0.5 * np.exp(-0.5 * x * x) * erfcx((x + mu) / math.sqrt(2))
     # x is off by some units in the last place of its terms; that moves both by a factor, allowed for here.
@@ -103,27 +104,26 @@ class ConcentratedProfile:
     (Canonne, Kamath and Steinke 2020, proposition 12). Every a gives a valid bound, so how well the
     minimum is found decides tightness, never validity. The derivative of the exponent in a is
     (2a - 1) rho - eps + ln(1 - 1/a), increasing; put back into the exponent it leaves
-    ln(1/delta) = (a-1)^2 rho + ln a at the optimum, increasing too: one root each way.
+    ln(1/delta) = (a-1)^2 rho + ln a at the optimum, increasing too: one root each way. In b = a - 1,
+    which may be minute, ln(1 - 1/a) = -ln(1 + 1/b).
     """
 
     rho: float
-
-    def _log_delta(self, order: float, epsilon: float) -> float:
-        b = order - 1
-        return b * (order * self.rho - epsilon) + order * _log1m_inverse(order) - math.log(b)
 
     def delta(self, epsilon: float) -> float:
         if self.rho == 0:
             return 0.0
         if math.isinf(self.rho):
             return 1.0
+        epsilon = min(epsilon, 1e100)  # as b below: far beyond any use, short of overflow
 
         def past_optimum(b: float) -> bool:
-            return (2 * b + 1) * self.rho - epsilon + _log1m_inverse(1 + b) >= 0
+            return (2 * b + 1) * self.rho - epsilon - math.log1p(1 / b) >= 0
 
-        b = smallest_that_fits(past_optimum, 1e-12, 1.0)
-        log_delta = self._log_delta(1 + b, epsilon)
-        return min(1.0, math.exp(min(0.0, log_delta + _NOISE * (1 + b * (epsilon + b * self.rho)))) * _OUT)
+        b = min(smallest_that_fits(past_optimum, 1e-12, 1.0), 1e100)
+        log_delta = b * ((1 + b) * self.rho - epsilon) - (1 + b) * math.log1p(1 / b) - math.log(b)
+        size = 1 + abs(math.log(b)) + b * (epsilon + (1 + b) * self.rho)
+        return min(1.0, math.exp(min(0.0, log_delta + _NOISE * size)) * _OUT + _TINY)
 
     def epsilon(self, delta: float) -> float:
         if self.rho == 0:
@@ -134,15 +134,10 @@ class ConcentratedProfile:
             return 0.0
         log_inverse = -math.log(delta)
         b = smallest_that_fits(lambda b: b * b * self.rho + math.log1p(b) >= log_inverse, 1e-12, 1.0)
-        order = 1 + b
-        epsilon = order * self.rho + (order * _log1m_inverse(order) - math.log(b) + log_inverse) / b
-        size = order * self.rho + (2 + abs(math.log(b)) + log_inverse) / b
+        most = (1 + b) * self.rho
+        epsilon = most + (log_inverse - (1 + b) * math.log1p(1 / b) - math.log(b)) / b
+        size = most + (2 + abs(math.log(b)) + log_inverse) / b
         return max(0.0, epsilon + _NOISE * size)
-
-
-def _log1m_inverse(order: float) -> float:
-    """ln(1 - 1/order), good also for orders near 1 and very large ones."""
-    return math.log1p(-1 / order) if order > 2 else math.log(order - 1) - math.log(order)
 
 
 @dataclass(frozen=True)
