@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import pytest
 
 import fastmwem
@@ -61,3 +62,12 @@ def test_every_kernel_goes_through_the_helper():
     source = Path(fastmwem.__file__).parent
     strays = [path for path in source.rglob("*.py") if "import njit" in path.read_text()]
     assert strays == []
+
+
+def test_functions_of_other_packages_compile_unannounced():
+    @numba.njit
+    def double(x):
+        return 2 * x
+
+    double.py_func.__module__ = None  # as of a function that exec made
+    assert double(2.0) == 4.0

@@ -55,7 +55,8 @@ class _Notice(event.Listener):
 
     def on_start(self, event: event.Event) -> None:
         details: Any = event.data
-        if not self.said and details["dispatcher"].py_func.__module__.startswith("fastmwem."):
+        module = details["dispatcher"].py_func.__module__ or ""  # None for functions made by exec
+        if not self.said and module.startswith("fastmwem."):
             self.said = True
             # Without a logging set-up, Python prints a warning's bare message to stderr.
             logging.getLogger("fastmwem").warning(
