@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 REASSOCIATE = {"reassoc", "nsz", "contract"}  # keeps NaN and infinity meaningful, unlike fastmath=True
+PART = 256  # rows that a thread takes at a time
 THREADED = 16_000_000  # bytes of rows from which a pass gains by threads even where cores are busy
 
 
@@ -61,6 +62,44 @@ def _dot_row(data, i, v):
         return total
 
     return compressed
+
+
+def _dot_rows(data: Any, first: int, last: int, v: Any, out: Any) -> None:
+    """out_i = <k_i, v> for first <= i < last; callable from compiled code only."""
+    raise NotImplementedError("_dot_rows exists in compiled code only.")
+
+
+@overload(_dot_rows, jit_options={"fastmath": REASSOCIATE})
+def _dot_some_rows(data, first, last, v, out):
+    if len(data) == 1 and data[0].dtype == types.int8:
+
+        def bits(data, first, last, v, out):
+            """Eight rows abreast: one row's stream from memory leaves the arithmetic waiting."""
+            matrix, whole = data[0], last - (last - first) % 8
+            for i in range(first, whole, 8):
+                s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
+                for j in range(v.size):
+                    x = v[j]
+                    s0 += x if matrix[i, j] == 1 else 0.0
+                    s1 += x if matrix[i + 1, j] == 1 else 0.0
+                    s2 += x if matrix[i + 2, j] == 1 else 0.0
+                    s3 += x if matrix[i + 3, j] == 1 else 0.0
+                    s4 += x if matrix[i + 4, j] == 1 else 0.0
+                    s5 += x if matrix[i + 5, j] == 1 else 0.0
+                    s6 += x if matrix[i + 6, j] == 1 else 0.0
+                    s7 += x if matrix[i + 7, j] == 1 else 0.0
+                out[i], out[i + 1], out[i + 2], out[i + 3] = s0, s1, s2, s3
+                out[i + 4], out[i + 5], out[i + 6], out[i + 7] = s4, s5, s6, s7
+            for i in range(whole, last):
+                out[i] = dot_row(data, i, v)
+
+        return bits
+
+    def one_by_one(data, first, last, v, out):
+        for i in range(first, last):
+            out[i] = dot_row(data, i, v)
+
+    return one_by_one
 
 
 def dot_row_twice(data: Any, i: int, v: Any, w: Any) -> tuple[float, float]:
@@ -150,15 +189,14 @@ def _spread_row(data, i, dim):
 @kernel
 def dot_all(data, v, out):
     """out_i = <k_i, v> for all i."""
-    for i in range(out.size):
-        out[i] = dot_row(data, i, v)
+    _dot_rows(data, 0, out.size, v, out)
 
 
 @kernel(parallel=True)
 def dot_all_threaded(data, v, out):
     """`dot_all` on all threads: worth their start from `THREADED` bytes of rows."""
-    for i in prange(out.size):
-        out[i] = dot_row(data, i, v)
+    for part in prange((out.size + PART - 1) // PART):
+        _dot_rows(data, part * PART, min((part + 1) * PART, out.size), v, out)
 
 
 @kernel
