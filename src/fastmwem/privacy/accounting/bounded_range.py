@@ -192,7 +192,7 @@ class BoundedRangeProfile:
             raise ValueError(f"k must be in 1..{BLOCK} and eps0 at most {LARGEST}")
         g, v = _nodes(eps0, k, _resolution(k))
         self.mu = mu
-        nodes = g * np.arange(len(v)) * (1 + 4 * _U)  # rounded up, as the curve falls
+        nodes = g * np.arange(len(v), dtype=np.float64) * (1 + 4 * _U)  # rounded up, as the curve falls
         self._top = float(nodes[-1])
         width = math.expm1(g)
         fall = -np.diff(v, append=0.0) / width  # minus the slope after node i, times y_i
