@@ -113,24 +113,55 @@ def test_sqlite(tmp_path):
     assert counts.marginals([(1,)])[0].tolist() == [1, 0, 0, 1, 0, 0, 0, 0, 0, 1]
 
 
-def test_postgres(postgres_url):
+def postgres_table(url, name, columns, types):
     import ibis
 
-    connection = ibis.connect(postgres_url)
-    for name, columns, types in (("typed", TYPED, TYPES), ("text", TEXT, dict.fromkeys(TYPES, pa.string()))):
-        table = pa.table({key: pa.array(values, types[key]) for key, values in rows(columns).items()})
-        connection.create_table(name, table, overwrite=True)
-        for policy in POLICIES[::3]:
-            check(Table.read(postgres_url, table=name), rows(columns), domain(policy))
-        check(Table.read(name, engine=postgres_url), rows(columns), domain({}))
+    connection = ibis.connect(url)
+    table = pa.table({key: pa.array(values, types[key]) for key, values in rows(columns).items()})
+    connection.create_table(name, table, overwrite=True)
     del table
     connection.disconnect()
+    return Table.read(url, table=name)
 
 
-@pytest.mark.spark
-def test_spark(files, spark):
-    for file, columns in (("typed.parquet", TYPED), ("text.csv", TEXT), ("text.jsonl", TEXT)):
-        check(Table.read(files / file, engine=spark), rows(columns), domain(POLICIES[3]))
+def test_postgres(postgres_url):
+    for name, columns, types in (("typed", TYPED, TYPES), ("text", TEXT, dict.fromkeys(TYPES, pa.string()))):
+        table = postgres_table(postgres_url, name, columns, types)
+        for policy in POLICIES[::3]:
+            check(table, rows(columns), domain(policy))
+        check(Table.read(name, engine=postgres_url), rows(columns), domain({}))
+
+
+@pytest.mark.parametrize("engine", ["polars", "postgres", pytest.param("spark", marks=pytest.mark.spark)])
+def test_every_engine_puts_every_row_into_the_same_cell(files, engine, request):
+    """All columns of a row together, as on DuckDB: joint counts, so that rows count and not only columns."""
+    over, groups = domain(POLICIES[3]), [(0, 1, 2, 3, 4), (4, 5, 6, 7), (7, 8)]
+    for file, columns, types in (
+        ("typed.parquet", TYPED, TYPES),
+        ("text.csv", TEXT, dict.fromkeys(TYPES, pa.string())),
+        ("text.jsonl", TEXT, dict.fromkeys(TYPES, pa.string())),
+    ):
+        if engine == "postgres":
+            url = request.getfixturevalue("postgres_url")
+            table = postgres_table(url, file.split(".")[1], columns, types)
+        else:
+            table = Table.read(
+                files / file, engine=request.getfixturevalue("spark") if engine == "spark" else engine
+            )
+        found = table.counts(over).marginals(groups)
+        for got, want in zip(found, Table.read(files / file).counts(over).marginals(groups), strict=True):
+            np.testing.assert_array_equal(got, want)
+            assert want.sum() == 2 * max(map(len, columns.values()))
+
+
+def test_ibis_tables(files):
+    """An ibis table is counted on its own backend, whichever that is."""
+    import ibis
+
+    columns = rows(TYPED)
+    check(Table.read(ibis.duckdb.connect().read_parquet(files / "typed.parquet")), columns, domain({}))
+    check(Table.read(ibis.memtable(arrow(columns))), columns, domain({}))
+    check(Table.read(ibis.polars.connect().create_table("t", arrow(columns))), columns, domain({}))
 
 
 def test_spark_without_java_says_how_to_get_it(files, monkeypatch):

@@ -52,22 +52,39 @@ def draft_from_schema(source: str) -> str:
 
 def draft_from_public(source: str) -> str:
     """The text of a domain file whose ranges and categories are those of the PUBLIC table `source`."""
+    import ibis
+
     path = Path(source)
-    if path.suffix.lower() in (".csv", ".tsv", ".txt"):
-        import duckdb
+    text = path.suffix.lower() in (".csv", ".tsv", ".txt")
+    rows = _open_typed(source) if text else _open(source)
 
-        def read() -> Any:
-            with duckdb.connect() as connection:
-                return connection.read_csv(source).to_arrow_table()
+    def seen(name: str) -> dict[str, Any]:
+        column = rows[name]
+        if column.type().is_floating():  # NaN is a missing value, here as in a release
+            column = ibis.ifelse(column.isnan(), ibis.null(column.type()), column)
+        values = rows.select(value=column)
+        summary = values.aggregate(
+            low=values.value.min(),
+            high=values.value.max(),
+            rows=values.value.count(),
+            nulls=values.value.isnull().sum(),
+        )
+        few = values.filter(values.value.notnull()).distinct().limit(_MOST_VALUES + 1).to_pyarrow()
+        return summary.to_pyarrow().to_pylist()[0] | {"few": sorted(few["value"].to_pylist(), key=str)}
 
-        table = quietly(read, f"{source!r} cannot be read as CSV.")
-    else:
-        rows = _open(source)
-        table = quietly(rows.to_pyarrow, f"{source!r} cannot be read.")
-    if not table.num_rows:
+    unreadable = f"{source!r} cannot be read: check its format and that it is complete."
+    found = {name: quietly(lambda name=name: seen(name), unreadable) for name in rows.columns}
+    if not any(column["rows"] or column["nulls"] for column in found.values()):
         raise DataError(f"{source!r} has no rows to draft from.")
-    columns = tuple(_column(name, table[name]) for name in table.column_names)
+    columns = tuple(_column(name, rows.schema()[name], column) for name, column in found.items())
     return Domain(columns, public_sample=path.name).to_toml()
+
+
+def _open_typed(source: str) -> Any:
+    """A text table whose types are guessed from its values: for public tables only."""
+    import ibis
+
+    return quietly(lambda: ibis.duckdb.connect().read_csv(source), f"{source!r} cannot be read as CSV.")
 
 
 def _open(source: str) -> Any:
@@ -84,27 +101,19 @@ def _type_of(kind: Any) -> str:
     return "datetime" if kind.is_timestamp() else "categorical"
 
 
-def _column(name: str, values: Any) -> Column:
-    import pyarrow.compute as pc
-
-    present = pc.drop_null(values)  # pyright: ignore[reportAttributeAccessIssue]
-    cells = _cells(name, present)
-    other = "category" if isinstance(cells, Categorical) else "clip"
-    return Column.of(name, cells, null=values.null_count > 0, other=other)
-
-
-def _cells(name: str, values: Any) -> Cells:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    kind = values.type
-    seen = sorted(pc.unique(values).to_pylist(), key=str)  # pyright: ignore[reportAttributeAccessIssue]
-    if not seen:
+def _column(name: str, kind: Any, seen: dict[str, Any]) -> Column:
+    if not seen["rows"]:
         raise DataError(f"column {name!r} of the public table is empty: declare it by hand.")
-    low, high = min(seen), max(seen)
-    if pa.types.is_integer(kind):
+    cells = _cells(name, kind, seen)
+    other = "category" if isinstance(cells, Categorical) else "clip"
+    return Column.of(name, cells, null=bool(seen["nulls"]), other=other)
+
+
+def _cells(name: str, kind: Any, seen: dict[str, Any]) -> Cells:
+    low, high, few = seen["low"], seen["high"], seen["few"]
+    if kind.is_integer():
         return Integer(low, high, math.ceil((high - low + 1) / _MOST_CELLS))
-    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+    if kind.is_numeric():
         low, high = float(low), float(high)
         return Numeric.equal(low, high, _BINS) if low < high else Numeric((low, low + 1))
     if isinstance(low, date) and isinstance(high, date):
@@ -113,9 +122,9 @@ def _cells(name: str, values: Any) -> Cells:
         days = high.toordinal() - low.toordinal()
         unit = "day" if days < _MOST_CELLS else "month" if days < 30 * _MOST_CELLS else "year"
         return Calendar(low, high, unit)
-    if len(seen) > _MOST_VALUES:
+    if len(few) > _MOST_VALUES:
         raise DataError(
             f"column {name!r} of the public table has more than {_MOST_VALUES} values: leave it out, or "
             "declare it by hand."
         )
-    return Categorical(tuple(v if isinstance(v, bool) else str(v) for v in seen))
+    return Categorical(tuple(v if isinstance(v, bool) else str(v) for v in few))

@@ -210,7 +210,10 @@ def _spark(engine: str) -> tuple[Any, Any]:
     def start() -> Any:
         builder = SparkSession.builder.appName("fastmwem")  # pyright: ignore[reportAttributeAccessIssue]
         master = engine if engine.startswith("spark://") else "local[*]"
-        return builder.master(master).config("spark.ui.enabled", "false").getOrCreate()
+        builder = builder.master(master).config("spark.ui.enabled", "false")
+        if master == "local[*]":  # the default of 200 is for a cluster
+            builder = builder.config("spark.sql.shuffle.partitions", 2 * (os.cpu_count() or 1))
+        return builder.getOrCreate()
 
     def connect() -> tuple[Any, Any]:
         session = SparkSession.getActiveSession()
