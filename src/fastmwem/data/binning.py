@@ -1,13 +1,14 @@
-"""A declared column as an ibis expression: raw value -> cell, computed where the rows are.
+"""Declared columns as ibis expressions: raw values -> cells, computed where the rows are.
 
 Every expression is total: no value of any kind makes an engine raise (an error on a private row is itself
 a leak), and every engine gives the same cell. Hence text is only cast where a pattern has vouched for it,
-calendar dates are taken apart by arithmetic rather than parsed, and numbers are clipped before they are
-rounded. The cell of a row depends on that row alone.
+calendar dates are taken apart by arithmetic rather than parsed, and NaN is compared with nothing. The cell of
+a row depends on that row alone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from fastmwem.data.cells import Calendar, Categorical, Integer, Numeric, Scalar
@@ -16,7 +17,7 @@ from fastmwem.data.domain import Column
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["cell_of"]
+__all__ = ["cells_of"]
 
 _NUMBER = r"^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,2})?$"
 _LONGEST_NUMBER = 200  # digits; with at most two in the exponent, no float64 overflows or underflows
@@ -24,26 +25,71 @@ _DATE = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
 _TIME = r"([T ]([01][0-9]|2[0-3])(:.*)?)?$"
 
 
-def cell_of(column: Column, value: ir.Value) -> Any:
-    """The cell number of `value` in `column`, never null.
+def cells_of(rows: ir.Table, columns: Sequence[Column], keep: dict[str, Any]) -> ir.Table:
+    """A table with the cell of each row in each column as c0, c1, ..., never null, and the columns `keep`.
 
     In SQL terms: COALESCE(its cell, CASE WHEN missing THEN null_cell ELSE other_cell END); a missing value
     is in none of the declared cells, so its own cell comes out as null.
+
+    In three nested SELECTs (clean the raw value, read it, place it), because an engine computes an expression
+    as often as it is written, and each of these uses the one before several times.
     """
+    each = list(enumerate(columns))
+    kept = list(keep)
+    clean = {f"c{i}": _clean(column, rows[column.name]) for i, column in each}
+    missing = {
+        f"m{i}": _is_missing(column, rows[column.name])
+        for i, column in each
+        if column.null_cell != column.other_cell
+    }
+    rows = rows.select(**clean, **missing, **keep)
+    rows = rows.select(*missing, *kept, **{f"c{i}": _read(column, rows[f"c{i}"]) for i, column in each})
+    return rows.select(*kept, **{f"c{i}": _place(column, rows, i) for i, column in each})
+
+
+def _clean(column: Column, value: Any) -> Any:
+    """`value`, less what a number or a date cannot be read from."""
     import ibis
 
+    kind = value.type()
+    if isinstance(column.partition, Categorical):
+        return value
+    if kind.is_floating():  # no engine may order NaN or round it
+        return ibis.ifelse(value.isnan(), ibis.null(kind), value)
+    if not kind.is_string():
+        return value
+    if isinstance(column.partition, Calendar):
+        return _sound(value, _DATE + _TIME)
+    return _sound(value, _NUMBER, _LONGEST_NUMBER)
+
+
+def _read(column: Column, value: Any) -> Any:
+    """What the partition counts by, null where there is none: a position, a number, a calendar unit."""
     match column.partition:
         case Categorical(values=values):
-            placed = _category(values, value)
-        case Integer() as cells:
-            placed = _whole(column, cells, _number(value))
-        case Numeric() as cells:
-            placed = _bin(column, cells, _number(value))
+            return _category(values, value)
         case Calendar() as cells:
-            placed = _unit(column, cells, value)
+            return _unit(cells, value)
+    return _number(value)
+
+
+def _place(column: Column, rows: ir.Table, i: int) -> Any:
+    """The cell."""
+    import ibis
+
+    value = rows[f"c{i}"]
+    match column.partition:
+        case Categorical():
+            placed = value
+        case Integer() as cells:
+            placed = _whole(column, cells, value)
+        case Numeric() as cells:
+            placed = _bin(column, cells, value)
+        case Calendar() as cells:
+            placed = _within(column, value, cells.first, cells.first + cells.size - 1) - cells.first
     lost: Any = ibis.literal(column.other_cell)
     if column.null_cell != column.other_cell:
-        lost = ibis.ifelse(_is_missing(column, value), column.null_cell, column.other_cell)
+        lost = ibis.ifelse(rows[f"m{i}"], column.null_cell, column.other_cell)
     return placed.fill_null(lost).cast("int32")
 
 
@@ -60,19 +106,17 @@ def _is_missing(column: Column, value: Any) -> Any:
 
 
 def _number(value: Any) -> Any:
-    """`value` as a number, null where it is none."""
+    """A clean `value` as a number, null where it is none."""
     import ibis
 
     kind = value.type()
     if kind.is_string():
-        return _sound(value, _NUMBER, _LONGEST_NUMBER).cast("float64")
+        return value.cast("float64")
     if kind.is_boolean():
         return value.cast("int8")
     if kind.is_integer():
         return value
-    if kind.is_floating():  # no engine may order NaN or round it
-        return ibis.ifelse(value.isnan(), ibis.null(kind), value).cast("float64")
-    return value.cast("float64") if kind.is_decimal() else ibis.null("float64")
+    return value.cast("float64") if kind.is_floating() or kind.is_decimal() else ibis.null("float64")
 
 
 def _sound(value: Any, pattern: str, longest: int = 64) -> Any:
@@ -104,7 +148,9 @@ def _is(value: Any, declared: Scalar) -> Any:
     if kind.is_string():
         if isinstance(declared, bool):
             return value.strip().lower() == label.lower()
-        return value.strip() == label if isinstance(declared, str) else _number(value) == declared
+        if isinstance(declared, str):
+            return value.strip() == label
+        return _number(_sound(value, _NUMBER, _LONGEST_NUMBER)) == declared
     if kind.is_boolean():
         truth = {"true": True, "false": False, "1": True, "0": False}.get(label.lower())
         return None if truth is None else value == truth
@@ -126,11 +172,16 @@ def _whole(column: Column, cells: Integer, x: Any) -> Any:
 
 
 def _bin(column: Column, cells: Numeric, x: Any) -> Any:
-    """The number of inner edges at or below x, by bisection: a tree of comparisons, so exact everywhere."""
+    """The number of inner edges at or below x, by bisection: a tree of comparisons, so exact everywhere.
+
+    What lies outside falls into the end bins by itself; null, the only other value, is sorted out first.
+    """
     import ibis
 
     edges = cells.edges
-    x = _within(column, x, edges[0], edges[-1])
+    lost = x.isnull()
+    if column.other == "category":
+        lost = lost | (x < edges[0]) | (x > edges[-1])
 
     def between(low: int, high: int) -> Any:
         if high - low == 1:
@@ -138,26 +189,24 @@ def _bin(column: Column, cells: Numeric, x: Any) -> Any:
         middle = (low + high) // 2
         return ibis.ifelse(x < edges[middle], between(low, middle), between(middle, high))
 
-    return ibis.ifelse(x.isnull(), ibis.null("int32"), between(0, len(edges) - 1))
+    return ibis.ifelse(lost, ibis.null("int32"), between(0, len(edges) - 1))
 
 
-def _unit(column: Column, cells: Calendar, value: Any) -> Any:
-    """The calendar unit of `value`, by the arithmetic of `cells.ordinal`."""
+def _unit(cells: Calendar, value: Any) -> Any:
+    """The calendar unit of a clean `value`, by the arithmetic of `cells.ordinal`."""
     import ibis
 
     kind = value.type()
     if kind.is_string():
-        text = _sound(value, _DATE + _TIME)
-        year, month, day = (text.substr(a, n).cast("int64") for a, n in ((0, 4), (5, 2), (8, 2)))
-        clock = ibis.ifelse(text.length() >= 13, text.substr(11, 2), ibis.literal("0"))
-        hour = ibis.ifelse(text.isnull(), ibis.null("string"), clock).cast("int64")
+        year, month, day = (value.substr(a, n).cast("int64") for a, n in ((0, 4), (5, 2), (8, 2)))
+        clock = ibis.ifelse(value.length() >= 13, value.substr(11, 2), ibis.literal("0"))
+        hour = ibis.ifelse(value.isnull(), ibis.null("string"), clock).cast("int64")
     elif kind.is_date() or kind.is_timestamp():
         year, month, day = (part.cast("int64") for part in (value.year(), value.month(), value.day()))
         hour = value.hour().cast("int64") if kind.is_timestamp() else ibis.literal(0, "int64")
     else:
         return ibis.null("int64")
-    number = _ordinal(cells.unit, year, month, day, hour)
-    return _within(column, number, cells.first, cells.first + cells.size - 1) - cells.first
+    return _ordinal(cells.unit, year, month, day, hour)
 
 
 def _ordinal(unit: str, year: Any, month: Any, day: Any, hour: Any) -> Any:

@@ -8,14 +8,14 @@ one to a single cell: every row has exactly one cell, chosen by that row alone (
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from fastmwem.data.binning import cell_of
+from fastmwem.data.binning import cells_of
 from fastmwem.data.contributions import PERSON, bound_rows
 from fastmwem.data.domain import Domain
 from fastmwem.data.engines import Opened, open_source, quietly
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["LARGEST_HISTOGRAM", "Counts", "Table"]
+
+_T = TypeVar("_T")
 
 LARGEST_HISTOGRAM = 1 << 28  # cells held as float64: 2 GB
 
@@ -77,16 +79,12 @@ class Table:
             raise DomainError(f"person column {person!r} is declared in the domain: remove it from there.")
         k = 0 if person is None else check_whole("max_rows_per_person", max_rows_per_person)
         rows = self._columns(domain, person)
-        codes = [f"c{axis}" for axis in range(len(domain.columns))]
-        cells = {
-            code: cell_of(column, rows[column.name])
-            for code, column in zip(codes, domain.columns, strict=True)
-        }
         if person is None:
-            return Counts(domain, rows.select(**cells))
+            return Counts(domain, cells_of(rows, domain.columns, {}))
         if self.engine == "polars":
             raise InvalidArgument("engine 'polars' cannot bound the rows of a person: use engine 'duckdb'.")
-        return Counts(domain, bound_rows(rows.select(**cells, **{PERSON: rows[person]}), codes, k))
+        codes = [f"c{axis}" for axis in range(len(domain.columns))]
+        return Counts(domain, bound_rows(cells_of(rows, domain.columns, {PERSON: rows[person]}), codes, k))
 
     def _columns(self, domain: Domain, person: str | None) -> ir.Table:
         wanted = (*domain.names, *([] if person is None else [person]))
@@ -133,9 +131,7 @@ class Counts:
 
     @cached_property
     def _grouped(self) -> Any:
-        return quietly(
-            lambda: self._rows.group_by(self._rows.columns).agg(n=self._rows.count()).cache(), _UNREADABLE
-        )
+        return _ask(lambda: self._rows.group_by(self._rows.columns).agg(n=self._rows.count()).cache())
 
     def _count(self, rows: Any, axes: Sequence[int]) -> NDArray[np.float64]:
         import ibis
@@ -149,7 +145,19 @@ class Counts:
         cell = ibis.literal(0) if cell is None else cell
         rows = rows.mutate(cell=cell)
         query = rows.group_by("cell").agg(n=rows["n"].sum() if "n" in rows.columns else rows.count())
-        found = quietly(query.to_pyarrow, _UNREADABLE)
+        found = _ask(query.to_pyarrow)
         counts = np.zeros(math.prod(shape))
         counts[found["cell"].to_numpy()] = found["n"].to_numpy()
         return counts
+
+
+def _ask(action: Callable[[], _T]) -> _T:
+    """What the engine answers to a query whose nested SELECTs are left apart, as `cells_of` made them."""
+    import ibis
+
+    fused = ibis.options.sql.fuse_selects
+    ibis.options.sql.fuse_selects = False
+    try:
+        return quietly(action, _UNREADABLE)
+    finally:
+        ibis.options.sql.fuse_selects = fused
