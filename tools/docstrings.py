@@ -10,8 +10,8 @@ def markdown(text: str) -> str:
 
     Examples become code (a bare `>>>` is a quotation), `<` stays a sign, a product's `*` no emphasis.
 
-    >>> markdown("2*a < 3*b\n\n>>> 1 + 1\n2")
-    '2\\*a &lt; 3\\*b\n\n```pycon\n>>> 1 + 1\n2\n```'
+    >>> markdown("*If* 2*a < p* < 3*b*c\n\n>>> 1 + 1\n2")
+    '*If* 2\\*a &lt; p\\* &lt; 3\\*b\\*c\n\n```pycon\n>>> 1 + 1\n2\n```'
     """
     return "\n\n".join(map(_paragraph, text.split("\n\n")))
 
@@ -27,9 +27,17 @@ def _paragraph(text: str) -> str:
     return "\n".join(line if line.startswith("    ") else _line(line) for line in text.split("\n"))
 
 
+# What is meant as emphasis: *words* or **words**, with nothing of a formula at either end.
+_EMPHASIS = re.compile(r"(?<![\w*)\]])(\*\*?)(?=\w)([^*]*[\w.,:;?!)])\1(?![\w*])")
+
+
 def _line(line: str) -> str:
-    """Outside of `code`: escaped."""
+    """Outside of `code`: escaped. A line that begins with `* ` is an item of a list."""
+    if line.lstrip().startswith("* "):
+        head, item, rest = line.partition("* ")
+        return head + item + _line(rest)
     pieces = line.split("`")
     for i in range(0, len(pieces), 2):
-        pieces[i] = re.sub(r"(?<=\w)\*(?=\w)", r"\\*", pieces[i].replace("<", "&lt;"))
+        kept = _EMPHASIS.sub(lambda found: found[0].replace("*", "\0"), pieces[i])
+        pieces[i] = kept.replace("<", "&lt;").replace("*", r"\*").replace("\0", "*")
     return "`".join(pieces)

@@ -46,3 +46,10 @@ def test_it_works_alone_in_an_empty_environment(wheel, tmp_path):
     assert "optimal" in first.stdout
     assert first.stderr.count("\n") == 1  # that kernels are compiled, once
     assert fastmwem("account", "--rounds", "1000", "--epsilon", "1", "--delta", "1e-6").stderr == ""
+
+    made = fastmwem("demo", "--out", "demo", "--quiet")
+    assert (made.returncode, made.stderr) == (0, "")
+    survey = ("demo/survey.csv", "--domain", "demo/domain.toml", "--workload", "marginals:2")
+    made = fastmwem("release", *survey, "--epsilon", "1", "--delta", "1e-6", "--out", "released", "--quiet")
+    assert (made.returncode, made.stderr) == (0, "")
+    assert (tmp_path / "released" / "report.html").exists()
