@@ -221,7 +221,7 @@ def warn_if_read_off(name: str, values: Any, digits: int = 6) -> None:
         rounded = float(f"{value:.{digits}g}")
         if rounded != value:
             warnings.warn(
-                f"{name} = {value!r} looks as if it had been read off the private rows: declare a round "
+                f"{name} = {value:.12g} looks as if it had been read off the private rows: declare a round "
                 "number without looking at them.",
                 BoundLooksPrivate,
                 stacklevel=4,

@@ -159,7 +159,8 @@ def test_a_rehearsal_tells_which_runs_beat_uniform_x():
 
 def test_a_plan_shows_itself():
     A, b, _ = _feasible(6)
-    plan = plan_scalar(A, sensitivity=0.1, epsilon=1, delta=1e-3, c=np.arange(6.0), radius=2)
+    public = {"sensitivity": 0.1, "epsilon": 1, "delta": 1e-3, "method": "mw"}
+    plan = plan_scalar(A, c=np.arange(6.0), radius=2, **public)
     for text in (str(plan), plan._repr_html_()):
         for words in (
             plan.verdict[:30],
@@ -216,6 +217,22 @@ def test_few_rows_are_better_served_by_noise_on_b():
     assert answer.plan.gaussian_alpha < answer.plan.mw_alpha
     assert violations(A, b, answer.x).max <= answer.alpha
     assert plan_scalar(np.tile(A, (2_000, 1)), sensitivity=1e-3, epsilon=1, delta=1e-6).method == "mw"
+
+
+def test_noise_on_b_reaches_opt_without_a_search():
+    rng = np.random.default_rng(8)
+    for seed in range(10):
+        A, c = rng.random((8, 5)), rng.uniform(0.5, 1.5, 5)
+        b = A @ rng.dirichlet(np.ones(5)) * 3 + 0.05
+        opt = -linprog(-c, A_ub=A, b_ub=b).fun
+        answer = _seeded(seed, A, b, c=c, radius=10, sensitivity=1e-3, epsilon=1, delta=1e-6)
+        assert answer.plan.method == "gaussian"
+        assert answer.probes == ()
+        assert opt - 1e-9 <= answer.fun == answer.opt
+        assert violations(A, b, answer.x).max <= answer.alpha < 0.2
+        assert violations(A, b, answer.x).max <= answer.certificate.high
+    nothing = _seeded(1, -np.eye(2), [-5, -5], c=[1, 1.5], radius=2, sensitivity=1e-3, epsilon=1, delta=1e-6)
+    assert violations(-np.eye(2), [-5, -5], nothing.x).max <= 4 + nothing.alpha  # 4 is the least there is
 
 
 @pytest.mark.parametrize("method", ["mw", "gaussian"])

@@ -42,6 +42,9 @@ def command(
     one_sided: Annotated[
         bool, typer.Option("--one-sided", help="rhs: neighbours move all of b the same way.")
     ] = False,
+    baskets: Annotated[
+        bool, typer.Option("--baskets", help="rows: FILE holds a basket a line, whatever its name ends in.")
+    ] = False,
     items: Annotated[
         Path | None,
         typer.Option(help="rows: the variables, one a line, with their cost after a comma if it is not 1."),
@@ -116,7 +119,7 @@ def command(
             "sense": sense,
             "coef_bounds": coef_bound,
         }
-        task = _Rows(file, items, (rhs, rhs_low, rhs_high), people, shared)
+        task = _Rows(file, items, baskets, (rhs, rhs_low, rhs_high), people, shared)
     if plan:
         with _warned():
             planned = task.plan()
@@ -200,6 +203,7 @@ class _Rows:
         self,
         file: Path,
         items: Path | None,
+        baskets: bool,
         bounds: tuple[str | None, float | None, float | None],
         people: dict[str, Any],
         shared: dict[str, Any],
@@ -214,7 +218,7 @@ class _Rows:
         rhs, low, high = bounds
         constant = _constant(rhs)
         listed = None if items is None else Items.of(items)
-        self.file = _people(file, rhs if constant is None else None, listed)
+        self.file = _people(file, baskets, rhs if constant is None else None, listed)
         self.names = self.candidates = self.file.names
         if constant is not None:
             low, high = (constant if low is None else low), (constant if high is None else high)
@@ -238,10 +242,10 @@ class _Rows:
         )
 
 
-def _people(file: Path, rhs: str | None, listed: Any) -> PeopleFile:
+def _people(file: Path, baskets: bool, rhs: str | None, listed: Any) -> PeopleFile:
     from fastmwem.lp.tables import Baskets, PeopleTable
 
-    if file.suffix in _TABLES:
+    if file.suffix in _TABLES and not baskets:
         return PeopleTable.of(file, rhs, None if listed is None else listed.names)
     if listed is None:
         raise InvalidArgument("items is missing: pass --items with a file of baskets.")

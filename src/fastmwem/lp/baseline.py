@@ -8,7 +8,7 @@ from fastmwem.errors import FastmwemError
 from fastmwem.lp.program import Matrix
 from fastmwem.queries.base import FloatArray
 
-__all__ = ["least_violation", "optimum"]
+__all__ = ["least_cost", "least_violation", "optimum"]
 
 
 def least_violation(rows: Matrix, rhs: FloatArray) -> tuple[FloatArray, float]:
@@ -36,6 +36,22 @@ def least_violation(rows: Matrix, rhs: FloatArray) -> tuple[FloatArray, float]:
         raise FastmwemError("HiGHS could not solve the noisy program: use method='mw'.")
     z = np.maximum(result.x[:-1], 0.0)
     return z / z.sum(), float(result.x[-1])
+
+
+def least_cost(cost: FloatArray, rows: Matrix, rhs: FloatArray) -> FloatArray | None:
+    """The z in the simplex with `rows` z <= `rhs` that has the least `cost`; None if HiGHS finds none.
+
+    >>> least_cost(np.array([0.0, -1.0]), np.array([[0.0, 1.0]]), np.array([0.25])).round(6).tolist()
+    [0.75, 0.25]
+    """
+    from scipy.optimize import linprog
+
+    ones = np.ones((1, len(cost)))
+    result = linprog(cost, A_ub=rows, b_ub=rhs, A_eq=ones, b_eq=[1.0], bounds=(0, None), method="highs")
+    if result.status != 0:
+        return None
+    z = np.maximum(result.x, 0.0)
+    return z / z.sum()
 
 
 def optimum(c: FloatArray, rows: Matrix, rhs: FloatArray, maximise: bool) -> float | None:

@@ -282,18 +282,11 @@ class _Game:
 
 def _result(game: _Game, answer: _Answer, found: float | None, probes: tuple[Probe, ...]) -> LPResult:
     public, plan = game.public, answer.plan
-    message = (
-        f"With probability {1 - plan.beta:g}, fewer than {public.s:g} rows are violated by more than "
-        f"{plan.alpha:.4g} if some x with c.x = {plan.opt:.6g} violates none; rows were clipped to the "
-        "public bounds."
-    )
-    if probes and found is None:
-        message = "No value on opt_grid was accepted; this is the answer for its easiest. " + message
     return LPResult(
         x=answer.x,
         fun=float(public.c @ answer.x),
         nit=plan.rounds * max(1, len(probes)),
-        message=message,
+        message=_message(public, plan, answer.certificate, found, bool(probes)),
         alpha=plan.alpha,
         beta=plan.beta,
         regret=None,
@@ -326,3 +319,25 @@ def _result(game: _Game, answer: _Answer, found: float | None, probes: tuple[Pro
         certificate=answer.certificate,
         probes=probes,
     )
+
+
+def _message(
+    public: PublicProgram,
+    plan: ConstraintPlan,
+    bought: Certificate | None,
+    found: float | None,
+    searched: bool,
+) -> str:
+    """What is promised of the answer, and what was bought, in words."""
+    said = [
+        f"With probability {1 - plan.beta:g}, fewer than {public.s:g} rows are violated by more than "
+        f"{plan.alpha:.4g} if some x with c.x = {plan.opt:.6g} violates none; rows were clipped to the "
+        "public bounds."
+    ]
+    if searched and found is None:
+        said.insert(0, "No value on opt_grid was accepted; this is the answer for its easiest.")
+    elif searched:
+        said.insert(0, f"{found:.6g} is the best value of OPT that was accepted.")
+    if bought is not None:
+        said.append(f"Bought: {bought}.")
+    return " ".join(said)

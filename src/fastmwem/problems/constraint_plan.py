@@ -186,7 +186,7 @@ class ConstraintPlan(LPPlan):
     def facts(self) -> tuple[tuple[str, str], ...]:
         rounds = f"{self.rounds:,}" + (f" for each of {self.probes} values of OPT" if self.probes > 1 else "")
         return (
-            ("OPT", f"{self.opt:.6g}" + (", the largest that is tried" if self.probes > 1 else "")),
+            ("OPT", f"{self.opt:.6g}"),
             ("rounds T", rounds),
             ("eps0 of a round", f"{self.eps0:.4g}"),
             ("step", f"{self.eta:.4g}"),

@@ -204,7 +204,7 @@ def plan_scalar_problem(
         mw_alpha=mw_alpha,
         gaussian_alpha=gaussian_alpha,
         uniform_alpha=problem.uniform_violation,
-        objective_slack=problem.objective_slack(alpha),
+        objective_slack=None if method == "gaussian" and probes > 1 else problem.objective_slack(alpha),
         schedule=schedule,
         accountant=accountant,
     )

@@ -108,6 +108,7 @@ def solve_scalar_private(
 
     With `c` and no `opt`, OPT is searched for over `opt_grid` (public; by default 31 values that span what
     c.x can be), every probe charged; a value is accepted if the noisy max violation is at most `alpha`.
+    Method "gaussian" needs no grid: HiGHS takes the best c.x that the noisy rows leave possible.
 
     `sensitivity` is Delta, or one for each row of b_ub and then of b_eq, with 0 for a public entry. It is
     about b as given: `row_weights` (public, a vector; or "equilibrate": each row divided by half its range)
@@ -158,15 +159,17 @@ def solve_scalar_private(
     )
     randomness = Randomness.private() if randomness is None else randomness
     ledger = Ledger.for_run(budget, make_accountant(plan.accountant), randomness)
-    solver = (NoisyRhs if plan.method == "gaussian" else Game)(
-        problem, plan, ledger, randomness, (selection, index, tail), progress
-    )
-    if grid is None:
-        found, probes = opt, ()
-        answer = solver.solve(opt)
+    found, probes = opt, ()
+    if plan.method == "gaussian":
+        noisy = NoisyRhs(problem, plan, ledger, randomness)
+        answer = noisy.solve(opt) if grid is None else noisy.optimise()
     else:
-        tolerance = plan.alpha if alpha is None else float(alpha)
-        found, probes, answer = search(grid, solver.solve, tolerance, program.sense == "max")
+        game = Game(problem, plan, ledger, randomness, (selection, index, tail), progress)
+        if grid is None:
+            answer = game.solve(opt)
+        else:
+            tolerance = plan.alpha if alpha is None else float(alpha)
+            found, probes, answer = search(grid, game.solve, tolerance, program.sense == "max")
     return _result(problem, plan, ledger, randomness, relation, answer, found, probes)
 
 
@@ -256,25 +259,20 @@ def _result(
     probes: tuple[Probe, ...],
 ) -> LPResult:
     x = problem.x(answer.z)
-    alpha = answer.regret + answer.selection
-    unit = " (in units of weighted rows)" if problem.weighted else ""
-    message = (
-        f"With probability {1 - plan.beta:g}, no row is violated by more than {alpha:.4g}{unit} beyond what "
-        f"the best x of the region ({plan.region}) must violate it by, which is 0 if the program is feasible "
-        "there."
-    )
-    slack = problem.objective_slack(alpha)
-    if slack is not None:
-        sign = ">=" if problem.program.sense == "max" else "<="
-        message += f" c.x {sign} OPT is one of these rows, and may be missed by {slack:.4g}."
-    if probes and found is None:
-        message = "No value on opt_grid was accepted; this is the answer for its easiest. " + message
+    if answer.optimised:
+        found = problem.program.value(x)
+    game = {
+        "rounds": plan.rounds,
+        "eps0": plan.eps0,
+        "half range": plan.half_range,
+        "schedule": plan.schedule,
+    }
     return LPResult(
         x=x,
         fun=problem.program.value(x),
         nit=0 if answer.picks is None else plan.rounds * max(1, len(probes)),
-        message=message,
-        alpha=alpha,
+        message=_message(problem, plan, answer, found, probes),
+        alpha=answer.alpha,
         beta=plan.beta,
         regret=answer.regret,
         selection_error=answer.selection,
@@ -294,11 +292,8 @@ def _result(
             public_inputs={
                 "rows": plan.rows,
                 "columns": plan.dim,
-                "rounds": plan.rounds,
-                "eps0": plan.eps0,
-                "sensitivity of a score": problem.sensitivity,
-                "half range": plan.half_range,
-                "schedule": plan.schedule,
+                "sensitivity": problem.sensitivity,
+                **(game if plan.method == "mw" else {}),
             },
         ),
         event=ledger.event,
@@ -306,3 +301,26 @@ def _result(
         certificate=answer.certificate,
         probes=probes,
     )
+
+
+def _message(
+    problem: ScalarProblem, plan: ScalarPlan, answer: Answer, found: float | None, probes: tuple[Probe, ...]
+) -> str:
+    """What is promised of the answer, in words."""
+    unit = " (in units of weighted rows)" if problem.weighted else ""
+    said = [
+        f"With probability {1 - plan.beta:g}, no row is violated by more than {answer.alpha:.4g}{unit} "
+        f"beyond what the best x of the region ({plan.region}) must violate it by, which is 0 if the "
+        "program is feasible there."
+    ]
+    best, sign = ("most", ">=") if problem.program.sense == "max" else ("least", "<=")
+    slack = problem.objective_slack(answer.alpha)
+    if answer.optimised:
+        said.append(f"c.x is the {best} that the noise leaves possible: c.x {sign} OPT, if it is feasible.")
+    elif slack is not None and found is not None:
+        said.append(f"c.x {sign} {found:.6g} is one of these rows, and may be missed by {slack:.4g}.")
+    elif probes:
+        said.insert(0, "No value on opt_grid was accepted; this is the answer for its easiest.")
+    if answer.certificate is not None:
+        said.append(f"Bought: {answer.certificate}.")
+    return " ".join(said)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fastmwem.lp.baseline import least_violation
+from fastmwem.lp.baseline import least_cost, least_violation
 from fastmwem.mw.hedge import Hedge
 from fastmwem.mw.loop import Picks, Progress, play
 from fastmwem.privacy.events import gaussian
@@ -35,6 +35,12 @@ class Answer:
     selection: float
     picks: Picks | None
     certificate: Certificate | None
+    optimised: bool = False  # c.x is the best that noise on b leaves possible
+
+    @property
+    def alpha(self) -> float:
+        """What rows may be violated by, beyond what they must be."""
+        return self.regret + self.selection
 
 
 class Game:
@@ -81,7 +87,11 @@ class Game:
 
 
 class NoisyRhs:
-    """Gaussian noise on b, once; HiGHS on the noisy b as often as wanted, which is post-processing."""
+    """Gaussian noise on b, once; HiGHS on the noisy b as often as wanted, which is post-processing.
+
+    With probability 1 - beta all noise lies within the reach r, so A z <= noisy + r + v holds where
+    A z <= b + v does, and implies A z <= b + 2 r + v.
+    """
 
     def __init__(
         self,
@@ -89,8 +99,6 @@ class NoisyRhs:
         plan: ScalarPlan,
         ledger: Ledger,
         randomness: Randomness,
-        selection: tuple[str, Any, Any],
-        progress: Progress | None,
     ) -> None:
         from fastmwem.privacy.calibrate import calibrate_gaussian
 
@@ -104,16 +112,31 @@ class NoisyRhs:
         self._problem = problem
         self._noisy = problem.rhs.copy()
         self._noisy[private] = add_gaussian(problem.rhs[private], deviation, randomness)
-        # All noise at once lies within these, so every probe of a search is covered.
         count = int(private.sum())
-        self._selection = 2.0 * gaussian_tail(count, deviation, plan.beta)
-        self._reach = gaussian_tail(count, deviation, 0.05)
+        self._reach = gaussian_tail(count, deviation, plan.beta)
+        self._usual = gaussian_tail(count, deviation, 0.05)
 
     def solve(self, opt: float | None) -> Answer:
+        """The z that violates the noisy rows least, c.x against `opt` among them."""
         problem = self._problem if opt is None else self._problem.at(opt)
-        private = problem.moves > 0
-        noisy = np.where(private, self._noisy, problem.rhs)
+        noisy = np.where(problem.moves > 0, self._noisy, problem.rhs)
         z, _ = least_violation(problem.matrix, noisy)
-        apparent = float((problem.queries.answers(z) - noisy)[private].max())
-        around = Certificate.around("max violation", apparent, self._reach)
-        return Answer(z, 0.0, self._selection, None, around)
+        return self._answer(z)
+
+    def optimise(self) -> Answer:
+        """The z with the best c.x (the last row) among those that the noise leaves possible.
+
+        Those contain all that are feasible for b; if HiGHS finds none, the z that violates the rows least.
+        """
+        rows, private = self._problem.matrix[:-1], self._problem.moves[:-1] > 0
+        loosened = self._noisy[:-1] + np.where(private, self._reach, 0.0)
+        goal = self._problem.matrix[-1:]
+        cost = goal.toarray().ravel() if hasattr(goal, "tocsr") else goal[0]
+        z = least_cost(cost, rows, loosened)
+        return self._answer(least_violation(rows, self._noisy[:-1])[0] if z is None else z, optimised=True)
+
+    def _answer(self, z: FloatArray, optimised: bool = False) -> Answer:
+        violated = self._problem.queries.answers(z) - self._noisy
+        apparent = float(violated[self._problem.moves > 0].max())
+        around = Certificate.around("max violation", apparent, self._usual)
+        return Answer(z, 0.0, 2.0 * self._reach, None, around, optimised)

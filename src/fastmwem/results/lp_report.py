@@ -11,7 +11,18 @@ import numpy as np
 
 from fastmwem.results import charts
 from fastmwem.results.files import settle
-from fastmwem.results.html import facts, figure, fragment, number, page, paragraph, power, section, table
+from fastmwem.results.html import (
+    Drawing,
+    facts,
+    figure,
+    fragment,
+    number,
+    page,
+    paragraph,
+    power,
+    section,
+    table,
+)
 from fastmwem.results.lp_result import LPResult
 
 __all__ = ["FILES", "lp_fragment", "plan_cell", "render_lp_report", "write_lp"]
@@ -94,34 +105,43 @@ def _key_facts(answer: LPResult) -> str:
             ("with δ", power(report.delta)),
             ("objective c·x", number(answer.fun, 5)),
             ("violation promised", number(answer.alpha, 3)),
-            ("rounds", f"{answer.nit:,}"),
+            *([("rounds", f"{answer.nit:,}")] if answer.nit else []),
         ]
     )
 
 
 def _solution(answer: LPResult, names: Sequence[str], where: str) -> str:
-    order = np.argsort(-np.abs(answer.x))[:_MOST]
-    rows = [(names[int(j)], number(float(answer.x[j]), 5)) for j in order]
+    order = np.argsort(-np.abs(answer.x), kind="stable")[:_MOST]
+    reach = max(float(np.abs(answer.x).max()), 1e-300)
+    rows = [
+        (
+            str(names[j]),
+            Drawing(charts.inline(abs(float(answer.x[j])), 0.0, reach)),
+            number(float(answer.x[j]), 5),
+        )
+        for j in order.tolist()
+    ]
     says = "x" if len(names) <= _MOST else f"The {_MOST} largest entries of x; all are in {where}"
-    return figure(says, table(("variable", "value"), rows, numeric=[1]))
+    return figure(says, table(("variable", "", "value"), rows, numeric=[2]))
 
 
 def _trajectory(answer: LPResult, candidates: Sequence[str]) -> str:
+    """How the picks of the run (the last one, of a search) came to be what they are."""
     if answer.picks is None or len(answer.picks.candidate) < 2:
         return ""
     picked = answer.picks.candidate
-    often = np.argsort(-np.bincount(picked))[:5]
-    rounds = np.arange(1.0, len(picked) + 1)
+    counts = np.bincount(picked)
+    often = [j for j in np.argsort(-counts, kind="stable")[:5].tolist() if counts[j]]
     shown = np.unique(np.linspace(0, len(picked) - 1, 200).astype(int))
     series = [
         (
-            str(candidates[int(j)]) if j < len(candidates) else f"row {j}",
-            (np.cumsum(picked == j) / rounds)[shown],
+            str(candidates[j]) if j < len(candidates) else f"row {j}",
+            (np.cumsum(picked == j) / len(picked))[shown],
         )
         for j in often
-        if (picked == j).any()
     ]
-    return figure("Share of the rounds so far that picked each", charts.lines(rounds[shown], series, "round"))
+    caption = "How often each had been picked, as a share of all rounds"
+    return figure(caption, charts.lines(shown + 1.0, series, "round"))
 
 
 def _certificates(answer: LPResult) -> str:

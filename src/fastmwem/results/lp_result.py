@@ -23,6 +23,9 @@ class Certificate:
     low: float
     high: float
 
+    def __str__(self) -> str:
+        return f"{self.kind}: about {self.value:.4g} ({self.low:.4g} to {self.high:.4g} at 95 %)"
+
     @classmethod
     def around(cls, kind: str, value: float, reach: float) -> Certificate:
         """`value` and what lies within `reach` of it."""
