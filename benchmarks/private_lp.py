@@ -102,7 +102,8 @@ def _planted(
     return A
 
 
-def _covering(A: Any, seed: int, **options: Any) -> tuple[Violations, LPResult]:
+def _covering(A: Any, seed: int, most: int = 0, **options: Any) -> tuple[Violations, LPResult]:
+    """`most` is the public bound on the number of rows; without one, it is their number."""
     m, d = A.shape
     answer = fm.solve_constraint_private(
         A,
@@ -111,7 +112,7 @@ def _covering(A: Any, seed: int, **options: Any) -> tuple[Violations, LPResult]:
         sense="covering",
         coef_bounds=1,
         rhs_bounds=(1, 1),
-        n_rows_public=m,
+        n_rows_public=most or m,
         randomness=fm.Randomness.seeded(seed),
         **options,
     )
@@ -154,7 +155,7 @@ def groceries(data: Path | None) -> Iterator[Line]:
     A = csr_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(m, d))
     s, cvar, covered, rounds = 0.3 * m, [], [], 0
     for seed in range(5):
-        seen, answer = _covering(A, seed, opt=10, max_violated=s, epsilon=1, delta=1e-5)
+        seen, answer = _covering(A, seed, 10_000, opt=10, max_violated=s, epsilon=1, delta=1e-5)
         cvar.append(seen.cvar(s))
         covered.append(1 - seen.fraction(1e-9))
         rounds = answer.nit

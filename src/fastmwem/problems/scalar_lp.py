@@ -116,7 +116,8 @@ def solve_scalar_private(
     `regret` and certificates of the result are then in units of weighted rows.
     `one_sided`: every neighbour moves all entries of b the same way, which halves the noise.
     `neighbours` says which change of the data behind b the sensitivity bounds; the report repeats it.
-    `method`: "mw" (the game), "gaussian" (noise on b, then HiGHS), or the one that promises more.
+    `method`: "mw" (the game), "gaussian" (noise on b, then HiGHS; better for few rows), or the one that is
+    likely to violate less. The plan has the promises of both.
     `certificate`: buy a noisy max violation with a tenth of the budget.
     `schedule="paper"`: T = 9 rho^2 ln(d)/alpha^2, eta = sqrt(ln(d)/T)/rho, eps0 = epsilon/sqrt(8 T
     ln(1/delta)).
@@ -322,5 +323,6 @@ def _message(
     elif probes:
         said.insert(0, "No value on opt_grid was accepted; this is the answer for its easiest.")
     if answer.certificate is not None:
-        said.append(f"Bought: {answer.certificate}.")
+        how = "Bought" if plan.method == "mw" else "Seen through the noise"
+        said.append(f"{how}: {answer.certificate}.")
     return " ".join(said)
