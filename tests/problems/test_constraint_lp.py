@@ -8,6 +8,7 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 from fastmwem.errors import BoundLooksPrivate, InvalidArgument
+from fastmwem.index.tail import Assumed, Certified, PerfectExcept
 from fastmwem.lp.people import clipped_rows
 from fastmwem.lp.violations import violations
 from fastmwem.mw.dense_weights import DenseWeights
@@ -22,7 +23,7 @@ from fastmwem.select.base import Pick
 NEARLY_OPEN = {"epsilon": 1e6, "delta": 1e-6}
 OPTIONS = {
     "widest": 3.0, "rounds": 12, "schedule": "calibrated", "target": None, "probes": 1, "certificates": 0,
-    "beta": 0.05, "accountant": "zcdp",
+    "beta": 0.05, "tail": Certified(), "accountant": "zcdp",
 }  # fmt: skip
 
 
@@ -130,7 +131,8 @@ def test_planted_covering(sparse):
 
 
 @pytest.mark.parametrize(
-    ("selection", "index"), [("exhaustive", None), ("certified", None), ("lazy", "flat")]
+    ("selection", "index"),
+    [("exhaustive", None), ("certified", None), *(("lazy", name) for name in ("flat", "ivf", "hnsw", "lsh"))],
 )
 def test_every_selection_covers(selection, index):
     A = _planted(4, m=2_000, d=40, good=5)
@@ -139,6 +141,23 @@ def test_every_selection_covers(selection, index):
         max_violated=200, n_rows_public=2_000, epsilon=8, delta=1e-6, selection=selection, index=index,
     )  # fmt: skip
     assert violations(A, np.ones(2_000), answer.x, sense="covering").cvar(200) <= min(answer.alpha, 0.5)
+
+
+@pytest.mark.parametrize("tail", [Assumed(0.001, "charge"), Assumed(0.5), PerfectExcept(1e-9)])
+@pytest.mark.parametrize("searched", [False, True])
+def test_an_assumed_tail_is_paid_for_from_the_same_budget(tail, searched):
+    A = _planted(4, m=300, d=20, good=5)
+    public = {
+        "c": np.ones(20), "sense": "covering", "coef_bounds": 1, "rhs_bounds": (1, 1), "max_violated": 100,
+        "n_rows_public": 300, "epsilon": 1, "delta": 1e-6, "rounds": 5, "tail": tail, "alpha": 0.5,
+        **({"opt_grid": [4, 5, 6]} if searched else {"opt": 5}),
+    }  # fmt: skip
+    answer = solve_constraint_private(A, np.ones(300), **public, selection="lazy", index="ivf")
+    assert 0.99 < answer.report.epsilon <= 1
+    assert tail.assumption in answer.report.assumptions
+    certified = plan_constraint(**{**public, "tail": None})
+    assert answer.plan.eps0 <= certified.eps0
+    assert answer.plan.selection / answer.plan.opt >= certified.selection / certified.opt
 
 
 @pytest.mark.parametrize("s", [1, 10, 40, 200, 1_000, 4_000])

@@ -8,6 +8,7 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 from fastmwem.errors import InvalidArgument
+from fastmwem.index.tail import Assumed, PerfectExcept
 from fastmwem.lp.program import LinearProgram
 from fastmwem.lp.violations import violations
 from fastmwem.privacy.budget import Budget
@@ -89,14 +90,31 @@ def test_what_uniform_x_keeps_to_is_exact_over_the_rows(sparse):
 
 @pytest.mark.parametrize(
     ("selection", "index"),
-    [("exhaustive", None), ("certified", None), ("lazy", "flat"), ("lazy", "ivf"), ("lazy", "hnsw")],
+    [
+        ("exhaustive", None),
+        ("certified", None),
+        ("lazy", "flat"),
+        ("lazy", "ivf"),
+        ("lazy", "hnsw"),
+        ("lazy", "lsh"),
+    ],
 )
 def test_every_selection_keeps_the_guarantee(selection, index):
     A, b, _ = _feasible(14, m=600)
     options = {"sensitivity": 1e-3, "epsilon": 1, "delta": 1e-3, "method": "mw", "rounds": 60}
     answer = _seeded(5, A, b, selection=selection, index=index, **options)
     assert violations(A, b, answer.x).max <= answer.alpha
-    assert answer.plan == _seeded(6, A, b, **options).plan
+    assert answer.plan == plan_scalar(A, selection=selection, index=index, **options)
+
+
+@pytest.mark.parametrize("tail", [Assumed(0.001, "charge"), PerfectExcept(1e-9)])
+def test_an_assumed_tail_is_paid_for_from_the_same_budget(tail):
+    A, b, _ = _feasible(14, m=600)
+    options = {"sensitivity": 1e-3, "epsilon": 1, "delta": 1e-3, "method": "mw", "rounds": 9, "tail": tail}
+    answer = solve_scalar_private(A, b, selection="lazy", index="ivf", certificate=True, **options)
+    assert 0.99 < answer.report.epsilon <= 1
+    assert tail.assumption in answer.report.assumptions
+    assert answer.plan == plan_scalar(A, neighbours="add-remove", certificate=True, **options)
 
 
 def test_selection_error_bounds_the_mean_gap_of_softmax_picks():

@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from fastmwem.errors import InvalidArgument, check_positive, check_probability
+from fastmwem.index.tail import parse_tail
 from fastmwem.lp.people import PeopleRows, clipped_rows
 from fastmwem.lp.program import Matrix
 from fastmwem.mw.dense_weights import DenseWeights
@@ -72,6 +73,7 @@ def plan_constraint(
     alpha: float | None = None,
     certificate: bool = False,
     beta: float = 0.05,
+    tail: Any = None,
     accountant: str = "optimal",
 ) -> ConstraintPlan:
     """What `solve_constraint_private` will do and promise with the same options, without any row.
@@ -98,6 +100,7 @@ def plan_constraint(
         probes=probes,
         certificates=probes if opt is None or certificate else 0,
         beta=check_probability("beta", beta),
+        tail=parse_tail(tail),
         accountant=accountant,
     )
 
@@ -172,6 +175,7 @@ def solve_constraint_private(
         "probes": probes,
         "certificates": probes if opt is None or certificate else 0,
         "beta": check_probability("beta", beta),
+        "tail": parse_tail(tail),
         "accountant": accountant,
     }
     people = clipped_rows(A_ub, b_ub, public.upper, public.rhs, public.sense)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fastmwem.errors import InvalidArgument, check_choice, check_positive, check_whole, warn_if_read_off
+from fastmwem.index.tail import Tail
 from fastmwem.lp.program import as_vector
 from fastmwem.mw.schedule import paper_epsilon
 from fastmwem.privacy.budget import Budget, Neighbours, Unit
@@ -209,6 +210,7 @@ def make_constraint_plan(
     probes: int,
     certificates: int,
     beta: float,
+    tail: Tail,
     accountant: str,
 ) -> ConstraintPlan:
     """The plan for one value of OPT; T and eps0 are those of the `widest` value that will be tried."""
@@ -220,9 +222,9 @@ def make_constraint_plan(
     if paper:  # sensitivity 3 OPT/(c_min s), never below the true one
         sensitivity = max(sensitivity, 3.0 * opt / (float(public.c.min()) * public.s))
         printed = paper_epsilon(budget.epsilon, budget.delta, total * probes)
-    eps0, noise_multiplier = calibrated(budget, total * probes, certificates, printed, accountant)
+    eps0, noise_multiplier = calibrated(budget, total, probes, certificates, printed, tail, accountant)
     # Any of the probes may become the answer, so each keeps its promise with 1 - beta/probes.
-    lost = selection_error(public.dim, 2.0 * sensitivity, eps0, total, beta / probes)
+    lost = selection_error(public.dim, 2.0 * sensitivity, eps0, total, beta / probes, tail.slip)
     if paper:  # losses (b - A x)/(2 rho)
         eta = math.sqrt(math.log(public.rows) / total) / (2.0 * width)
     else:

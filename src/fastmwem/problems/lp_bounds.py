@@ -51,11 +51,17 @@ def kappa(budget: Budget) -> float:
     return 2.0 * math.exp(log_mu)
 
 
-def selection_error(candidates: int, score_range: float, eps0: float, rounds: int, beta: float) -> float:
-    """(R/eps0)(ln k + Q/T): what T picks lose on average, with probability 1 - `beta`."""
+def selection_error(
+    candidates: int, score_range: float, eps0: float, rounds: int, beta: float, slip: float = 0.0
+) -> float:
+    """(R/eps0)(ln k + Q/T): what T picks lose on average, with probability 1 - `beta`.
+
+    A tail charged with `slip` makes a pick up to e^slip times as likely, which adds (R/eps0) slip.
+    """
     from scipy.special import gammainccinv
 
-    return score_range / eps0 * (math.log(candidates) + float(gammainccinv(rounds, beta)) / rounds)
+    quantile = float(gammainccinv(rounds, beta)) / rounds
+    return score_range / eps0 * (math.log(candidates) + slip + quantile)
 
 
 def best_rounds(regret: float, candidates: int, score_range: float, kappa: float) -> float:

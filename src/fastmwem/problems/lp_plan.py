@@ -7,6 +7,7 @@ from abc import abstractmethod
 from dataclasses import dataclass, field
 
 from fastmwem.errors import InvalidArgument, check_choice, check_positive, check_whole
+from fastmwem.index.tail import Tail
 from fastmwem.mw.hedge import fixed_step, regret_bound
 from fastmwem.privacy.budget import Budget
 from fastmwem.problems.lp_bounds import best_rounds, gaussian_tail, kappa, selection_error
@@ -160,6 +161,7 @@ def plan_scalar_problem(
     probes: int,
     certificates: int,
     beta: float,
+    tail: Tail,
     accountant: str,
 ) -> ScalarPlan:
     """The plan for `problem`, from its public part: rows, sensitivities, ranges."""
@@ -181,9 +183,9 @@ def plan_scalar_problem(
     printed = (
         budget.epsilon / math.sqrt(8.0 * total * probes * math.log(1.0 / budget.delta)) if paper else None
     )
-    eps0, noise_multiplier = calibrated(budget, total * probes, certificates, printed, accountant)
+    eps0, noise_multiplier = calibrated(budget, total, probes, certificates, printed, tail, accountant)
     # Any of the probes may become the answer, so each keeps its promise with 1 - beta/probes.
-    selection = selection_error(rows, problem.score_range, eps0, total, beta / probes)
+    selection = selection_error(rows, problem.score_range, eps0, total, beta / probes, tail.slip)
     mw_alpha = regret_bound(eta, half, dim, total) + selection
     gaussian_alpha = _gaussian_alpha(problem, budget, beta)
     if method == "auto":
@@ -216,18 +218,29 @@ def plan_scalar_problem(
 
 
 def calibrated(
-    budget: Budget, picks: int, certificates: int, printed: float | None, accountant: str
+    budget: Budget,
+    rounds: int,
+    probes: int,
+    certificates: int,
+    printed: float | None,
+    tail: Tail,
+    accountant: str,
 ) -> tuple[float, float]:
     """eps0 and the certificates' noise multiplier (infinite without any) that fill the budget.
 
-    `printed` is the eps0 of a formula in the paper, taken instead where the budget truly allows it.
+    `printed` is the eps0 of a formula in the paper, taken instead where the budget truly allows it. `tail`
+    says what a pick, and each of the `probes`, costs beyond eps0.
     """
     from fastmwem.privacy.calibrate import calibrate_rounds
 
+    for _ in range(probes):
+        budget = tail.left(budget)
     share = 1.0 - CERTIFICATE_SHARE if certificates else None
-    bought = calibrate_rounds(budget, picks, accountant=accountant, gaussians=certificates, share=share)
-    eps0 = bought.eps0 if printed is None else min(printed, bought.eps0)
-    return eps0, bought.noise_multiplier
+    bought = calibrate_rounds(
+        budget, rounds * probes, accountant=accountant, gaussians=certificates, share=share
+    )
+    eps0 = tail.eps0(bought.eps0)
+    return eps0 if printed is None else min(printed, eps0), bought.noise_multiplier
 
 
 def _rounds(

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from fastmwem.errors import InvalidArgument, check_positive, check_probability
+from fastmwem.index.tail import parse_tail
 from fastmwem.lp.program import LinearProgram
 from fastmwem.mw.loop import Progress
 from fastmwem.privacy.budget import Budget, Neighbours, Unit
@@ -59,7 +60,7 @@ def plan_scalar(A_ub: Any, *, sensitivity: Any, epsilon: float, delta: float, **
         if options.get("A_eq") is not None:
             blank["b_eq"] = np.zeros(np.shape(options["A_eq"])[0])
         program = _program(A_ub, sense, **{**_split(options), **blank})
-    rest = {name: value for name, value in options.items() if name not in _ARRAYS}
+    rest = {name: value for name, value in options.items() if name not in _ARRAYS + _SILENT}
     budget = Budget(epsilon, delta)
     problem, plan, _ = _prepare(program, sensitivity, budget, **rest)
     return plan if plan.method == "gaussian" else replace(plan, rehearsal=rehearse(problem, plan, budget))
@@ -156,6 +157,7 @@ def solve_scalar_private(
         alpha=alpha,
         certificate=certificate,
         beta=beta,
+        tail=tail,
         accountant=accountant,
     )
     randomness = Randomness.private() if randomness is None else randomness
@@ -175,6 +177,7 @@ def solve_scalar_private(
 
 
 _ARRAYS = ("c", "A_eq", "b_eq", "bounds")
+_SILENT = ("neighbours", "selection", "index", "randomness", "progress")  # change nothing that a plan says
 
 
 def _split(options: dict[str, Any]) -> dict[str, Any]:
@@ -203,6 +206,7 @@ def _prepare(
     alpha: float | None = None,
     certificate: bool = False,
     beta: float = 0.05,
+    tail: Any = None,
     accountant: str = "optimal",
 ) -> tuple[ScalarProblem, ScalarPlan, FloatArray | None]:
     """Check everything, reduce to the simplex, plan; nothing is spent."""
@@ -237,6 +241,7 @@ def _prepare(
         probes=probes,
         certificates=probes if search or certificate else 0,
         beta=check_probability("beta", beta),
+        tail=parse_tail(tail),
         accountant=accountant,
     )
     return problem, plan, grid
