@@ -34,9 +34,10 @@ def test_a_public_name_has_an_example(name):
     assert ">>> " in text
 
 
-@pytest.mark.parametrize(
-    "thing", [*(getattr(fastmwem, n) for n in PUBLIC), *map(returned, RETURNED)], ids=repr
-)
+THINGS = [*(getattr(fastmwem, name) for name in PUBLIC), *map(returned, RETURNED)]
+
+
+@pytest.mark.parametrize("thing", THINGS, ids=[getattr(thing, "__name__", str(thing)) for thing in THINGS])
 def test_its_methods_say_what_they_do(thing):
     assert inspect.getdoc(thing)
     if inspect.isclass(thing):
