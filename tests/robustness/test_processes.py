@@ -56,7 +56,7 @@ def ended(process):
 def test_of_two_releases_at_once_the_account_pays_for_one(folder):
     """Each fits the account alone; both may have checked it before either was charged."""
     assert (
-        ended(start(folder, "ledger", "account.jsonl", "--create", "--epsilon", "1.5", "--delta", "1e-5"))[0]
+        ended(start(folder, "ledger", "account.jsonl", "--create", "--epsilon", "1.2", "--delta", "1e-5"))[0]
         == 0
     )
     outs = [str(folder / f"out{i}") for i in range(3)]

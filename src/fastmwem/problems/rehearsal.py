@@ -20,7 +20,8 @@ from fastmwem.problems.scalar_solvers import Game
 
 __all__ = ["rehearse"]
 
-_TIMES = 5
+_ROUNDS = 5_000  # of all plays together: a play of few rounds is mostly luck, so there are more of them
+_TIMES = (5, 101)
 _MOST_ROWS = 50_000
 
 
@@ -30,7 +31,7 @@ def rehearse(problem: ScalarProblem, plan: ScalarPlan, budget: Budget) -> Rehear
     few = _sample(problem, rng)
     uniform = np.full(few.queries.dim, 1.0 / few.queries.dim)
     seen = []
-    for seed in range(_TIMES):
+    for seed in range(min(max(_ROUNDS // plan.rounds, _TIMES[0]), _TIMES[1])):
         rhs = few.queries.answers(rng.dirichlet(np.ones(few.queries.dim)))
         randomness = Randomness.seeded(seed)
         ledger = Ledger.for_run(budget, accountant(plan.accountant), randomness)
