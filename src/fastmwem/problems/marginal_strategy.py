@@ -13,7 +13,7 @@ move.
 **Noise.** The estimate of a cell of the marginal B has variance sum over A in B of s_A^2 P_A prod(n_j^-2, j
 in B - A), the same in all cells. The sum of these over all B of the closure (times their squared weights),
 at a given cost sum_A k_A / s_A^2 = 1, is least at s_A^2 = sqrt(k_A / v_A) sum_C sqrt(k_C v_C), v_A the
-coefficient of s_A^2 (Cauchy-Schwarz). The whole closure counts, not only the workload, because after the
+coefficient of s_A^2 (Cauchy-Schwarz); weights are floored, so that it is above 0. The whole closure counts, not only the workload, because after the
 maximum-entropy fit the error that is left is that of the low-order part.
 """
 
@@ -37,6 +37,8 @@ from fastmwem.queries.interactions import (
 from fastmwem.queries.marginals import Marginals, Subset, downward_closure
 
 __all__ = ["MarginalStrategy", "Residuals", "row_cost"]
+
+_LEAST = 0.01  # of the largest weight: what counts for less, or nothing, is measured with finite noise too
 
 
 def row_cost(subset: Subset, shape: tuple[int, ...], neighbours: Neighbours) -> float:
@@ -122,7 +124,8 @@ class MarginalStrategy(Strategy):
         if whole == 0:
             raise InvalidArgument("workload is constant: every marginal in it has one cell only.")
         self.variance = {
-            s: math.sqrt(cost[s] / gain[s]) * whole * unit.rows_per_person**2 if gain[s] else 0.0
+            # No noise only where no neighbour moves anything: a cost without a gain divides by zero, loudly.
+            s: math.sqrt(cost[s] / gain[s]) * whole * unit.rows_per_person**2 if cost[s] else 0.0
             for s in closure
         }
         each = np.sqrt([self.variance[s] for s in closure])
@@ -153,7 +156,11 @@ class MarginalStrategy(Strategy):
 
 
 def marginal_weights(workload: Marginals, weights: FloatArray | None) -> FloatArray:
-    """One weight per marginal: the largest of its queries'."""
+    """One weight per marginal, relative to the largest: that of its queries that counts most.
+
+    Never 0: all interactions enter the estimates, and noise in proportion to 1/0 would be none at all.
+    """
     if weights is None:
         return np.ones(len(workload.subsets))
-    return np.array([weights[workload.slice(i)].max() for i in range(len(workload.subsets))])
+    each = np.array([weights[workload.slice(i)].max() for i in range(len(workload.subsets))])
+    return np.maximum(each / each.max(), _LEAST)
