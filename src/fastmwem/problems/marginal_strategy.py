@@ -13,8 +13,9 @@ move.
 **Noise.** The estimate of a cell of the marginal B has variance sum over A in B of s_A^2 P_A prod(n_j^-2, j
 in B - A), the same in all cells. The sum of these over all B of the closure (times their squared weights),
 at a given cost sum_A k_A / s_A^2 = 1, is least at s_A^2 = sqrt(k_A / v_A) sum_C sqrt(k_C v_C), v_A the
-coefficient of s_A^2 (Cauchy-Schwarz); weights are floored, so that it is above 0. The whole closure counts, not only the workload, because after the
-maximum-entropy fit the error that is left is that of the low-order part.
+coefficient of s_A^2 (Cauchy-Schwarz); weights are floored, so that it is above 0. The whole closure counts,
+not only the workload, because after the maximum-entropy fit the error that is left is that of the low-order
+part.
 """
 
 from __future__ import annotations
