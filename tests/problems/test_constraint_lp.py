@@ -217,6 +217,12 @@ def test_private_rows_never_raise_and_are_clipped_one_by_one():
     np.testing.assert_array_equal(odd.A, [[0, 2, 0], [1, 0, 0.5], [0, 0, 0], [0, 0, 0.4]])
     np.testing.assert_array_equal(odd.b, [0.5] * 4)
     assert clipped_rows([], [], upper, (0.5, 1.5), "covering").A.shape == (0, 3)
+    # However many rows of a list are of the wrong length: none of them, all but one, all.
+    for bad in ([], [1.0, 2.0], [1.0] * 4, [[1.0]] * 3, {"a": 1, "b": 2, "c": 3}, 5.0, "abc"):
+        for rows_given in ([bad, [1.0] * 3], [bad], [bad, bad]):
+            lone = clipped_rows(rows_given, [[1.0]] * len(rows_given), upper, (0.5, 1.5), "covering")
+            np.testing.assert_array_equal(lone.A[0], [0, 0, 0])
+            np.testing.assert_array_equal(lone.b, 0.5)
     public = {
         "c": np.ones(3), "opt": 1, "coef_bounds": upper, "rhs_bounds": (0.5, 1.5), "max_violated": 2,
         "n_rows_public": 3, "epsilon": 1, "delta": 1e-6, "rounds": 5,
@@ -318,6 +324,8 @@ def test_paper_schedule_takes_the_printed_constants():
         ({"rows_per_person": 0}, "rows_per_person must be at least 1"),
         ({"sense": "mixed"}, "sense must be one of"),
         ({"A_ub": np.ones((3, 5))}, "A_ub must have 2 columns"),
+        ({"A_ub": csr_array(np.ones((3, 5)))}, "A_ub must have 2 columns"),
+        ({"A_ub": np.ones(2)}, "A_ub must have 2 columns"),
         ({"b_ub": np.ones(4)}, "one entry for each row"),
         ({"A_ub": "rows"}, "A_ub must be a matrix"),
         ({"b_ub": "one"}, "b_ub must be a number"),

@@ -2,8 +2,9 @@
 
 Whatever a row holds, what becomes of it is a function of that row and of public bounds alone, so a neighbour
 that differs in one row still differs in one row afterwards. An exception would not be: it would tell
-that such a row exists. So nothing here looks at a value and raises: a cell that is no number counts as NaN,
-and so do all cells of a row that has too few or too many of them.
+that such a row exists. So nothing here looks at a value and raises. What has a type (an array, a sparse
+matrix, a data frame) has a public number of columns, which is checked; in a list of rows each has a length of
+its own, so a row that has too few cells or too many counts as NaN throughout, like a cell that is no number.
 """
 
 from __future__ import annotations
@@ -42,6 +43,9 @@ def clipped_rows(A: Any, b: Any, upper: FloatArray, rhs: tuple[float, float], se
     ([[1.0, 0.0], [0.0, 0.5]], [0.5, 1.0])
     """
     easiest = rhs[1] if sense == "packing" else rhs[0]
+    shape = getattr(A, "shape", None)
+    if shape is not None and (len(shape) != 2 or shape[1] != len(upper)):
+        raise InvalidArgument(f"A_ub must have {len(upper)} columns, one for each entry of c.")
     if hasattr(A, "tocsr"):
         from scipy.sparse import csr_array
 
@@ -49,11 +53,7 @@ def clipped_rows(A: Any, b: Any, upper: FloatArray, rhs: tuple[float, float], se
         rows.sum_duplicates()
         rows.data = _clip(rows.data, 0.0, upper[rows.indices], 0.0)
     else:
-        rows = _matrix(A, len(upper))
-        if rows.ndim == 2 and rows.shape[1] == len(upper):
-            rows = _clip(rows, 0.0, upper, 0.0)
-    if rows.ndim != 2 or rows.shape[1] != len(upper):
-        raise InvalidArgument(f"A_ub must have {len(upper)} columns, one for each entry of c.")
+        rows = _clip(_matrix(A, len(upper)), 0.0, upper, 0.0)
     values = _vector(b)
     if values.ndim == 0:
         values = np.full(rows.shape[0], float(values))
@@ -74,7 +74,8 @@ def _matrix(A: Any, columns: int) -> FloatArray:
     """Numbers as they are; where some cell or row resists, row by row."""
     try:
         rows = np.asarray(A, dtype=np.float64)
-        return rows if rows.size else rows.reshape(0, columns)
+        if rows.ndim == 2 and rows.shape[1] == columns:
+            return rows
     except (TypeError, ValueError, OverflowError):
         pass
     if isinstance(A, str) or not hasattr(A, "__len__"):
@@ -88,8 +89,11 @@ def _matrix(A: Any, columns: int) -> FloatArray:
 
 
 def _vector(b: Any) -> FloatArray:
+    """The same of right-hand sides; one number stands for all."""
     try:
-        return np.asarray(b, dtype=np.float64)
+        values = np.asarray(b, dtype=np.float64)
+        if values.ndim < 2 or hasattr(b, "shape"):
+            return values
     except (TypeError, ValueError, OverflowError):
         pass
     if isinstance(b, str) or not hasattr(b, "__len__"):
