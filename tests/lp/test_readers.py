@@ -70,6 +70,7 @@ def test_mps_and_highs_agree_with_the_arrays(mps):
         assert _direct(lp) == pytest.approx(_direct(_by_hand()))
         np.testing.assert_allclose(np.sort(lp.b_ub), [-1, 4])
         np.testing.assert_allclose(lp.b_eq, [7])
+        assert lp.both_ways
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -66,6 +66,32 @@ def test_one_sided_neighbours_spread_scores_by_half_as_much():
     assert problem.score_range == pytest.approx(0.1)
 
 
+def _written(tmp_path, first, second, b):
+    """A model with two rows, `first` and `second` being L (<=) or G (>=), and the same b on both."""
+    path = tmp_path / f"{first}{second}{b}.mps"
+    path.write_text(
+        f"NAME TWO\nROWS\n N COST\n {first} ONE\n {second} TWO\nCOLUMNS\n X ONE 1.0\n Y TWO 2.0\n"
+        f"RHS\n RHS ONE {b} TWO {b}\nENDATA\n"
+    )
+    return LinearProgram.from_mps(path)
+
+
+@pytest.mark.parametrize(("first", "second"), ["LL", "GG", "LG", "GL"])
+def test_one_sided_is_refused_where_raising_b_spreads_the_scores(first, second, tmp_path):
+    options = {"one_sided": False, "opt": None, "search": False, "radius": None, "row_weights": None}
+    low, high = (scalar_problem(_written(tmp_path, first, second, b), 0.1, **options) for b in (0.5, 0.6))
+    x = np.array([0.3, 0.7])
+    spread = np.ptp(high.candidates().scores(x) - low.candidates().scores(x))
+    call = {"sensitivity": 0.1, "epsilon": 1, "delta": 1e-6, "one_sided": True}
+    if first == second:
+        assert spread == pytest.approx(0)
+        assert plan_scalar(_written(tmp_path, first, second, 1), **call).score_range == 0.1
+    else:
+        assert spread == pytest.approx(0.2)  # 2 Delta, not Delta
+        with pytest.raises(InvalidArgument, match="one_sided must be False with a model"):
+            plan_scalar(_written(tmp_path, first, second, 1), **call)
+
+
 @pytest.mark.parametrize("step", ["adaptive", "fixed"])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_the_guarantee_holds(step, sparse):

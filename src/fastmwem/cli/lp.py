@@ -40,7 +40,10 @@ def command(
         bool, typer.Option("--equilibrate", help="rhs: divide each row by half its range.")
     ] = False,
     one_sided: Annotated[
-        bool, typer.Option("--one-sided", help="rhs: neighbours move all of b the same way.")
+        bool,
+        typer.Option(
+            "--one-sided", help="rhs: neighbours move all of b the same way; all rows are <=, or all >=."
+        ),
     ] = False,
     baskets: Annotated[
         bool, typer.Option("--baskets", help="rows: FILE holds a basket a line, whatever its name ends in.")

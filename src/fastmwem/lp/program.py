@@ -62,6 +62,9 @@ def as_vector(name: str, value: Any, size: int, infinite: bool = False) -> Float
 class LinearProgram:
     """A linear program, as `from_linprog`, `from_mps`, `from_cvxpy` or `from_highs` read it.
 
+    `both_ways`: some entries of `b_ub` are minus those of the model that was read, because it has >= rows
+    beside <= rows. Where all of the model's b moves one way, b_ub then does not.
+
     >>> LinearProgram.from_linprog([1.0, 2.0], A_ub=[[1.0, 1.0]], b_ub=[3.0])
     LinearProgram(min, 2 variables, 1 inequality, 0 equalities)
     """
@@ -76,6 +79,7 @@ class LinearProgram:
     sense: str = "min"
     names: tuple[str, ...] = ()
     constant: float = 0.0
+    both_ways: bool = False
 
     @classmethod
     def from_linprog(
@@ -90,6 +94,7 @@ class LinearProgram:
         sense: str = "min",
         names: tuple[str, ...] = (),
         constant: float = 0.0,
+        both_ways: bool = False,
     ) -> LinearProgram:
         """The arguments of `scipy.optimize.linprog`, in its order; `c` may be None (feasibility only).
 
@@ -105,7 +110,8 @@ class LinearProgram:
         if np.isneginf(rhs_ub).any() or not np.isfinite(rhs_eq).all():
             raise InvalidArgument("b_ub must not hold -inf, and b_eq must be finite.")
         cost = None if c is None else as_vector("c", c, dim)
-        return cls(cost, ub, rhs_ub, eq, rhs_eq, *_bounds(bounds, dim), sense, tuple(names), constant)
+        limits = _bounds(bounds, dim)
+        return cls(cost, ub, rhs_ub, eq, rhs_eq, *limits, sense, tuple(names), constant, both_ways)
 
     @classmethod
     def from_mps(cls, path: str | Path) -> LinearProgram:

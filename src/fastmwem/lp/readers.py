@@ -53,6 +53,7 @@ def read_highs(highs: Any) -> LinearProgram:
         sense="max" if maximise else "min",
         names=tuple(lp.col_names_),
         constant=float(lp.offset_),
+        both_ways=bool(below.any() and above.any()),
     )
 
 
@@ -93,6 +94,7 @@ def read_cvxpy(problem: Any) -> LinearProgram:
         sense="max" if maximise else "min",
         names=tuple(name for variable in data["param_prob"].variables for name in _entries(variable)),
         constant=sign * float(data["param_prob"].apply_parameters()[1]),
+        both_ways=rows.shape[0] > equal + 1,  # cvxpy does not say which rows were written with >=
     )
 
 

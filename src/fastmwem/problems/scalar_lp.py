@@ -115,7 +115,8 @@ def solve_scalar_private(
     about b as given: `row_weights` (public, a vector; or "equilibrate": each row divided by half its range)
     multiply violation and sensitivity of a row alike, so rows in different units meet on one scale. `alpha`,
     `regret` and certificates of the result are then in units of weighted rows.
-    `one_sided`: every neighbour moves all entries of b the same way, which halves the noise.
+    `one_sided`: every neighbour moves all entries of `b_ub` the same way, which halves the noise. It is
+    refused where rows move opposite ways: with a private b_eq, or a model that has <= and >= rows.
     `neighbours` says which change of the data behind b the sensitivity bounds; the report repeats it.
     `method`: "mw" (the game), "gaussian" (noise on b, then HiGHS; better for few rows), or the one that is
     likely to violate less. The plan has the promises of both.

@@ -135,6 +135,10 @@ def scalar_problem(
         raise InvalidArgument(
             "one_sided must be False with a private b_eq: an equality is two rows that move opposite ways."
         )
+    if one_sided and program.both_ways:
+        raise InvalidArgument(
+            "one_sided must be False with a model that has <= and >= rows: b moves them opposite ways."
+        )
     form = standard_form(program, moves)
     if radius is None and form.back is not None and form.back.shape[1] > program.dim:
         raise InvalidArgument("radius must be given where a variable is free: it bounds sum |x_j - low_j|.")
