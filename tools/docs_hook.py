@@ -8,6 +8,7 @@ In a page, these lines become
     <!-- verbatim MODULE:NAME -->       the same as a block of code
     <!-- accountants -->                what each accountant allows
     <!-- growth -->                     how cost grows, as `benchmarks/growth.py` measured it
+    <!-- experiment NAME -->            figure and finding of an experiment, from its record
     <!-- files -->                      what a release writes
     <!-- file PATH -->                  that file of the repository
 
@@ -58,6 +59,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
         "verbatim": verbatim,
         "accountants": accountants,
         "growth": growth,
+        "experiment": experiment,
         "files": files,
         "file": file,
     }
@@ -224,6 +226,19 @@ def growth() -> str:
             f"| {short(seconds[0])} → {short(seconds[-1])} | {seen} | {exponent(values, seconds):.2f} |"
         )
     return "\n".join([*lines, "", f"*Measured on {measured['machine']}.*"])
+
+
+def experiment(name: str) -> str:
+    """The figure of an experiment of `fastmwem reproduce`, what its record says, and how it was made."""
+    from fastmwem.lab import find, reproduce
+
+    each = find(name)
+    rows = reproduce.recorded(each, ROOT / "docs" / reproduce.SHOWN, "paper")
+    if rows is None:
+        raise RuntimeError(f"docs/{reproduce.SHOWN} has no record of {name}")
+    config = each.configs["paper"]
+    figure = f"![{each.title}]({reproduce.SHOWN}/{name}.svg)"
+    return f"{figure}\n\n{each.finding(config, rows)}\n\n*{each.caption(config)}*"
 
 
 def short(seconds: float) -> str:

@@ -141,7 +141,11 @@ def draw(config: Config, rows: Rows) -> Figure:
             for name, (colour, label) in SCHEDULES.items():
                 dots = {"marker": "o", "markersize": 4}
                 curve(panel, some.where(schedule=name), x, y, color=colour, label=label, **dots)
-            uniform = {"color": "#56B4E9", "linestyle": "--", "label": "uniform x, without data"}
+            uniform: dict[str, Any] = {
+                "color": "#56B4E9",
+                "linestyle": "--",
+                "label": "uniform x, without data",
+            }
             curve(panel, some, x, f"uniform_{y}", **uniform)
             ticks(panel, sorted(some.values(x)))
             panel.set(ylim=(-0.03, 1.03), xlabel=x_label, ylabel=y_label)

@@ -74,8 +74,8 @@ def draw(config: Config, rows: Rows) -> Figure:
             label = f"{'MWEM' if method == 'exhaustive' else 'Fast-MWEM'} (the paper's), m = {m:,}"
             curve(right, some, "t", "error", label=label, color=colour, linestyle=style)
     left.axhline(0, color="#555555", linewidth=0.8)
-    left.set(xlabel="round t", ylabel="error of Fast-MWEM minus MWEM (fraction of n)")
-    right.set(xlabel="round t", ylabel="largest error of the average (fraction of n)")
+    left.set(xlabel="round t", ylabel="Fast-MWEM minus MWEM (fraction of n)")
+    right.set(xlabel="round t", ylabel="largest error (fraction of n)")
     legend(figure)
     return figure
 

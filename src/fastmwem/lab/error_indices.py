@@ -37,7 +37,7 @@ def draw(config: Config, rows: Rows) -> Figure:
     figure, (panel,) = axes()
     for method in METHODS:
         curve(panel, rows.where(method=method), "t", "error", method)
-    panel.set(xlabel="round t", ylabel="largest error of the average (fraction of n)")
+    panel.set(xlabel="round t", ylabel="largest error (fraction of n)")
     legend(figure)
     return figure
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,20 +43,23 @@ def style(method: str) -> dict[str, Any]:
     return dict(zip(("color", "label"), STYLES[method], strict=True))
 
 
-def curve(panel: Axes, rows: Rows, x: str, y: str, method: str | None = None, **looks: Any) -> None:
+def curve(
+    panel: Axes, rows: Rows, x: str, y: str, method: str | None = None, band: bool = True, **looks: Any
+) -> None:
     """The mean of y along x, with a band of one standard deviation where there are several rows to an x."""
     looks = {"linewidth": 1.6} | (style(method) if method else {}) | looks
     xs, means, low, high = rows.along(x, y)
     (line,) = panel.plot(xs, means, **looks)
-    if (high > low).any():
+    if band and (high > low).any():
         panel.fill_between(xs, low, high, color=line.get_color(), alpha=0.12, linewidth=0)
 
 
 def legend(figure: Figure) -> None:
-    """One legend for all panels, below them, each label once."""
+    """One legend for all panels, below them, each label once; the figure grows by what it takes."""
     lines = [zip(*panel.get_legend_handles_labels(), strict=True) for panel in figure.axes]
     found = {label: line for panel in lines for line, label in panel}
     columns = int(figure.get_figwidth() // 2.9)
+    figure.set_figheight(figure.get_figheight() + 0.2 * math.ceil(len(found) / columns))
     figure.legend(
         found.values(), found.keys(), loc="outside lower center", ncols=columns, frameon=False, fontsize=8
     )

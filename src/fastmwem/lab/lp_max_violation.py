@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 __all__ = ["EXPERIMENT"]
 
 
-SHOWN = (("mean", "mean excess of a constraint, max(A_i x - b_i, 0)"), ("largest", "largest violation"))
+SHOWN = (("mean", "mean excess"), ("largest", "largest violation"))
 
 
 def draw(config: Config, rows: Rows) -> Figure:
     figure, panels = axes(2)
-    uniform = {"color": "#D55E00", "linestyle": "--", "label": "uniform x, without data"}
     for panel, (column, what) in zip(panels, SHOWN, strict=True):
+        compared = lp_error.beside_uniform(rows, column)
         for method in METHODS:
-            curve(panel, rows.where(method=method), "t", column, method)
-        curve(panel, rows, "t", f"uniform_{column}", **uniform)
-        panel.set(xlabel="round t", ylabel=what)
+            curve(panel, compared.where(method=method), "t", column, method)
+        panel.axhline(0, color="#D55E00", linestyle="--", label="uniform x, without data")
+        panel.set(xlabel="round t", ylabel=f"{what}, less that of uniform x")
     legend(figure)
     return figure
 

@@ -81,7 +81,7 @@ class LpSetting:
         """
         queries = self.candidates.queries
         eta = fixed_step(queries.half_range, queries.dim, self.config.rounds)
-        ledger = Ledger(self.budget, accountant(self.accountant))
+        ledger = Ledger(self.budget, accountant("optimal"))
         player = watched(Hedge(queries, eta), watch)
         start = time.perf_counter()
         play(player, selector, rounds or self.config.rounds, ledger)

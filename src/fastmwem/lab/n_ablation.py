@@ -57,7 +57,7 @@ def draw(config: Config, rows: Rows) -> Figure:
     figure, (panel,) = axes()
     for method in METHODS:
         curve(panel, rows.where(method=method), "n", "error", method, marker="o", markersize=4)
-    panel.set(xlabel="number of rows n (T = n²)", ylabel="largest error of the average (fraction of n)")
+    panel.set(xlabel="number of rows n (T = n²)", ylabel="largest error (fraction of n)")
     legend(figure)
     return figure
 
