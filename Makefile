@@ -7,7 +7,7 @@ PYTEST = $(BIN)/python -m pytest
 export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
 export NO_MKDOCS_2_WARNING = 1
 
-.PHONY: help demo test test-slow test-spark test-wheel lint bench docs clean
+.PHONY: help demo test test-slow test-spark test-wheel lint bench bench-peers docs clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -35,6 +35,17 @@ lint: dev ## Check format, style, types, and which module may import which
 
 bench: dev ## Time the parts that must stay fast, as ratios within one run
 	@$(BIN)/python -m benchmarks.run
+
+bench-peers: dev ## Compare with other software, or with the one named after it; DATA=DIR adds tables of yours
+	@$(BIN)/python -m benchmarks.peers.venvs $(PEER)
+	@$(BIN)/python -m benchmarks.peers.run $(if $(DATA),--data $(DATA)) $(PEER)
+	@$(BIN)/python -m benchmarks.peers.page
+
+ifeq (bench-peers,$(firstword $(MAKECMDGOALS)))
+PEER := $(wordlist 2,$(words $(MAKECMDGOALS)),$(MAKECMDGOALS))
+.PHONY: $(PEER)
+$(PEER): ; @:
+endif
 
 docs: docs-venv ## Build the documentation into site/
 	@$(BIN)/python -m mkdocs build --strict

@@ -27,10 +27,10 @@ import numpy as np
 
 from benchmarks.peers.peers import METHODS, ROOT, VENVS, Method
 from benchmarks.peers.protocol import Asked, Program, Task
-from benchmarks.peers.venvs import failure, without_places
+from benchmarks.peers.venvs import current, failure, without_places
 from benchmarks.peers.workloads import WORKLOADS, Workload
 
-__all__ = ["RESULTS", "Case", "cases", "main", "measure", "read", "write"]
+__all__ = ["RESULTS", "Case", "Data", "campaign", "cases", "main", "measure", "read", "write"]
 
 RESULTS = Path(__file__).parent / "results.parquet"
 LONG = 20.0  # processor seconds: a method that takes longer runs once
@@ -75,7 +75,12 @@ class Case:
 
     @property
     def words(self) -> str:
-        return f"{self.workload.name}, {self.method.name}"
+        """What a user names it by."""
+        return words(self.key | {"package": self.method.peer.package})
+
+
+def words(row: Row) -> str:
+    return f"{row['workload']}, {row['method']}, {row['package']}"
 
 
 def cases(workloads: Iterable[Workload] = WORKLOADS, methods: Iterable[Method] = METHODS) -> Iterator[Case]:
@@ -156,7 +161,7 @@ def measure(case: Case, data: Data, limit: float) -> Row:
         row |= {"people": len(asked.rows), "cells": asked.cells, "queries": asked.m}
     else:
         row |= {"people": 0, "cells": asked.A.shape[1], "queries": asked.A.shape[0]}
-    if method.peer.install and not (method.peer.folder / ".installed").exists():
+    if method.peer.install and not current(method.peer):
         why = failure(method.peer) or "its environment was not made"
         return row | {"status": "not installed", "note": why}
     with tempfile.TemporaryDirectory(dir=data.scratch) as name:
@@ -244,14 +249,14 @@ def superfluous(case: Case, rows: list[Row]) -> bool:
     return once or any(r["seed"] == case.seed for r in same)
 
 
-def main(words: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("words", nargs="*")
     parser.add_argument("--data", type=Path, help="a folder with tables that are not handed on")
     parser.add_argument("--limit", type=float, default=200.0, help="processor seconds of a run")
     parser.add_argument("--again", action="append", default=[], metavar="WORD", help="forget these first")
     parser.add_argument("--out", type=Path, default=RESULTS)
-    asked = parser.parse_args(words)
+    asked = parser.parse_args(arguments)
     chosen = [c for c in cases() if not asked.words or any(word in c.words for word in asked.words)]
     if not chosen:
         print(f"bench-peers: nothing is named like {' or '.join(asked.words)}.", file=sys.stderr)
@@ -259,27 +264,35 @@ def main(words: list[str]) -> int:
     rows = [
         row
         for row in read(asked.out)
-        if not any(word in f"{row['workload']}, {row['method']}" for word in asked.again)
-        and row["status"] != "not installed"
+        if not any(word in words(row) for word in asked.again) and row["status"] != "not installed"
     ]
     VENVS.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=VENVS) as scratch:
-        data = Data(asked.data, Path(scratch))
-        for case in chosen:
-            if superfluous(case, rows) or data.of(case.workload) is None:
-                continue
-            if case.method.kind == "ours" and case.seed == 0:
-                measure(case, data, asked.limit)  # leaves compiled code on disk, as anybody's first use does
-            row = measure(case, data, asked.limit)
-            rows.append(row)
-            write(sorted(rows, key=_order), asked.out)
-            print(_line(row), flush=True)
+        campaign(chosen, rows, Data(asked.data, Path(scratch)), asked.limit, asked.out)
     return 0
 
 
+def campaign(chosen: Iterable[Case], rows: list[Row], data: Data, limit: float, out: Path) -> None:
+    """Measure those of `chosen` that `rows` lack, and write after each."""
+    for case in chosen:
+        if superfluous(case, rows) or data.of(case.workload) is None:
+            continue
+        if case.method.kind == "ours" and case.seed == 0:
+            measure(case, data, limit)  # leaves compiled code on disk, as anybody's first use does
+        row = measure(case, data, limit)
+        rows.append(row)
+        write(sorted(rows, key=_order), out)
+        print(_line(row), flush=True)
+
+
 def _order(row: Row) -> tuple[int, int, int]:
-    names = [w.name for w in WORKLOADS], [m.name for m in METHODS]
-    return names[0].index(row["workload"]), names[1].index(row["method"]), row["seed"]
+    """The order of the page; what has left it comes last."""
+    workloads, methods = [w.name for w in WORKLOADS], [m.name for m in METHODS]
+    places = [
+        names.index(row[column]) if row[column] in names else len(names)
+        for column, names in (("workload", workloads), ("method", methods))
+    ]
+    return places[0], places[1], row["seed"]
 
 
 def _line(row: Row) -> str:

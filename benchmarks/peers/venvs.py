@@ -11,9 +11,9 @@ import subprocess
 import sys
 import venv
 
-from benchmarks.peers.peers import PEERS, Peer
+from benchmarks.peers.peers import PEERS, ROOT, Peer
 
-__all__ = ["failure", "installed", "main"]
+__all__ = ["current", "failure", "main", "without_places"]
 
 
 def installed(peer: Peer) -> dict[str, str]:
@@ -32,6 +32,16 @@ def failure(peer: Peer) -> str:
     return path.read_text() if path.exists() else ""
 
 
+def recipe(peer: Peer) -> str:
+    return "\n".join(" ".join(words) for words in peer.install)
+
+
+def current(peer: Peer) -> bool:
+    """Whether it is installed as `peers` says."""
+    sign = peer.folder / ".installed"
+    return sign.exists() and sign.read_text() == recipe(peer)
+
+
 def make(peer: Peer) -> bool:
     """Install it anew; whether that worked."""
     sign, failed = peer.folder / ".installed", peer.folder.with_suffix(".failed")
@@ -44,7 +54,7 @@ def make(peer: Peer) -> bool:
             errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
             failed.write_text(without_places((errors or ["pip failed"])[-1]))
             return False
-    sign.write_text("\n".join(" ".join(words) for words in peer.install))
+    sign.write_text(recipe(peer))
     return True
 
 
@@ -58,25 +68,24 @@ def without_places(line: str) -> str:
 
 
 def main(names: list[str]) -> int:
-    """Make those that are named, or all; 1 if one could not be made, 2 if there is none of that name."""
+    """Make those that are named, or all, as far as they are not there; 2 if there is none of that name.
+
+    What cannot be made is no failure: the measurements go on without it, and say so.
+    """
     unknown = [name for name in names if name not in PEERS]
     if unknown:
         print(
             f"bench-peers: no peer is called {unknown[0]}: choose from {', '.join(PEERS)}.", file=sys.stderr
         )
         return 2
-    worked = True
     for name in names or PEERS:
         peer = PEERS[name]
-        if not names and (peer.folder / ".installed").exists():
+        if current(peer):
             continue
-        print(f"bench-peers: installing {name}", file=sys.stderr, flush=True)
-        if make(peer):
-            print("  ", ", ".join(f"{k} {v}" for k, v in installed(peer).items()), flush=True)
-        else:
-            worked = False
-            print(f"   {failure(peer)}", file=sys.stderr)
-    return int(not worked)
+        print(f"bench-peers: installing {name} into {peer.folder.relative_to(ROOT)}", flush=True)
+        told = installed(peer) if make(peer) else {"not installed:": failure(peer)}
+        print("  ", ", ".join(f"{k} {v}" for k, v in told.items()), flush=True)
+    return 0
 
 
 if __name__ == "__main__":
