@@ -84,7 +84,20 @@ def test_tables_of_people(kind, tmp_path, capsys):
         from pyarrow import parquet
 
         parquet.write_table(pa.table({**table, "v": [None, *table["v"][1:]]}), path)
-    more = ["--private", "rows", "--rhs", "b", "--rhs-low", "0.5", "--rhs-high", "1", "--sense", "packing"]
+    header = ["--header"] if kind == "csv" else []
+    more = [
+        "--private",
+        "rows",
+        *header,
+        "--rhs",
+        "b",
+        "--rhs-low",
+        "0.5",
+        "--rhs-high",
+        "1",
+        "--sense",
+        "packing",
+    ]
     assert run(["lp", str(path), *more, *ROWS, "--json", "--out", str(tmp_path / "out")]) == 0
     assert json.loads(capsys.readouterr().out)["fun"] == pytest.approx(4)
 
@@ -101,8 +114,28 @@ def test_a_plan_writes_nothing_and_spends_nothing(model, baskets, tmp_path, caps
 def test_a_plan_of_a_table_reads_its_header_alone(tmp_path, capsys):
     path = tmp_path / "people.csv"
     path.write_bytes(b"u,v,w\n" + b"\xff" * 9)
-    assert run(["lp", str(path), "--private", "rows", *ROWS, "--plan"]) == 0
+    assert run(["lp", str(path), "--private", "rows", "--header", *ROWS, "--plan"]) == 0
     assert "rounds T" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("more", [("--plan",), ("--out", "out")])
+def test_the_first_line_of_a_csv_is_a_person_unless_it_is_said_to_be_names(
+    more, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people.csv").write_text("rare illness,wine\nbread\nbread,milk\n")
+    assert run(["lp", "people.csv", "--private", "rows", *ROWS, *more]) == 2
+    said = capsys.readouterr()
+    assert "header is missing: pass --header" in said.err
+    assert "illness" not in said.err + said.out
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_byte_order_mark_belongs_to_no_name(tmp_path, capsys):
+    (tmp_path / "people.csv").write_text("u,v\n1,0\n0,1\n", encoding="utf-8-sig")
+    (tmp_path / "items.txt").write_text("v\nu\n", encoding="utf-8-sig")
+    arguments = ["--private", "rows", "--items", str(tmp_path / "items.txt"), *ROWS, "--plan"]
+    assert run(["lp", str(tmp_path / "people.csv"), *arguments]) == 0
 
 
 def test_items_choose_columns_and_say_what_they_cost(tmp_path, capsys):

@@ -120,7 +120,7 @@ def test_people_of_any_kind(tmp_path_factory, rows, rhs):
     lines = ["a,b,c", *(",".join(row) for row in rows)]
     (folder / "people.csv").write_bytes("\n".join(lines).encode("utf-8", "surrogatepass"))
     bounds = ("--rhs-low=0", "--rhs-high=1") if rhs != "1" else ()
-    options = (f"--rhs={rhs}", *bounds, *ROWS, "--quiet")
+    options = ("--header", f"--rhs={rhs}", *bounds, *ROWS, "--quiet")
     code, said = outcome("lp", folder / "people.csv", *options, "--out", folder / "out")
     assert code == 0 or rhs in ("nan", ""), said  # no private cell may make a run fail
 
@@ -132,7 +132,7 @@ def test_people_and_baskets_of_any_bytes(tmp_path_factory, content, baskets):
     file = folder / ("baskets.txt" if baskets else "people.csv")
     file.write_bytes(content)
     (folder / "items.txt").write_text("a\nb\n")
-    items = ("--items", folder / "items.txt") if baskets else ()
+    items = ("--items", folder / "items.txt") if baskets else ("--header",)
     code, said = outcome("lp", file, *items, *ROWS, "--quiet", "--out", folder / "out")
     assert code == 0 or not baskets, said
 
@@ -156,4 +156,4 @@ def test_any_numbers(tmp_path_factory, given):
     (folder / "people.csv").write_text("a,b,c\n" + "0,1,1\n1,0,1\n" * 20)
     usual = dict(option.removeprefix("--").split("=") for option in ROWS)
     options = [f"--{name}={value}" for name, value in (usual | given).items()]
-    outcome("lp", folder / "people.csv", *options, "--plan")
+    outcome("lp", folder / "people.csv", "--header", *options, "--plan")

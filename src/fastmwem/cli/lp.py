@@ -48,6 +48,9 @@ def command(
     baskets: Annotated[
         bool, typer.Option("--baskets", help="rows: FILE holds a basket a line, whatever its name ends in.")
     ] = False,
+    header: Annotated[
+        bool, typer.Option("--header", help="rows: the first line of a CSV FILE is no person, but names.")
+    ] = False,
     items: Annotated[
         Path | None,
         typer.Option(help="rows: the variables, one a line, with their cost after a comma if it is not 1."),
@@ -122,7 +125,7 @@ def command(
             "sense": sense,
             "coef_bounds": coef_bound,
         }
-        task = _Rows(file, items, baskets, (rhs, rhs_low, rhs_high), people, shared)
+        task = _Rows(file, items, (baskets, header), (rhs, rhs_low, rhs_high), people, shared)
     if plan:
         with _warned():
             planned = task.plan()
@@ -206,7 +209,7 @@ class _Rows:
         self,
         file: Path,
         items: Path | None,
-        baskets: bool,
+        layout: tuple[bool, bool],
         bounds: tuple[str | None, float | None, float | None],
         people: dict[str, Any],
         shared: dict[str, Any],
@@ -221,7 +224,7 @@ class _Rows:
         rhs, low, high = bounds
         constant = _constant(rhs)
         listed = None if items is None else Items.of(items)
-        self.file = _people(file, baskets, rhs if constant is None else None, listed)
+        self.file = _people(file, layout, rhs if constant is None else None, listed)
         self.names = self.candidates = self.file.names
         if constant is not None:
             low, high = (constant if low is None else low), (constant if high is None else high)
@@ -245,10 +248,16 @@ class _Rows:
         )
 
 
-def _people(file: Path, baskets: bool, rhs: str | None, listed: Any) -> PeopleFile:
+def _people(file: Path, layout: tuple[bool, bool], rhs: str | None, listed: Any) -> PeopleFile:
     from fastmwem.lp.tables import Baskets, PeopleTable
 
+    baskets, header = layout
     if file.suffix in _TABLES and not baskets:
+        if file.suffix == ".csv" and listed is None and not header:  # x.csv would show it to the world
+            raise InvalidArgument(
+                f"header is missing: pass --header if the first line of {file} holds the public names of its "
+                "columns, --items FILE to say them yourself, or --baskets if it is a person's like any other."
+            )
         return PeopleTable.of(file, rhs, None if listed is None else listed.names)
     if listed is None:
         raise InvalidArgument("items is missing: pass --items with a file of baskets.")

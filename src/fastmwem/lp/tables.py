@@ -1,8 +1,9 @@
 """People as rows of a file: numbers in CSV or Parquet, or one basket of items a line.
 
-The columns are public: named by the file's header, or by the list of items. Cells are private, so a cell that
-holds no number becomes NaN, which asks for nothing, and an item that is not on the list is passed over. Text
-is read line by line, a line being a row whatever it holds, so that an odd quote in one touches no other.
+The columns are public: named by a header that the caller vouches for, or by the list of items. Cells are
+private, so a cell that holds no number becomes NaN, which asks for nothing, and an item that is not on the
+list is passed over. Text is read line by line, a line being a row whatever it holds, so that an odd quote in
+one touches no other.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Items:
     def of(cls, path: Path) -> Items:
         """One item a line: its name, and after a comma its cost where that is not 1."""
         try:
-            with open(path, newline="", encoding="utf-8") as lines:
+            with open(path, newline="", encoding="utf-8-sig") as lines:
                 rows = [[cell.strip() for cell in row] for row in csv.reader(lines) if any(row)]
         except (OSError, UnicodeDecodeError, csv.Error):
             raise DataError(f"{path} cannot be read as a list of items, one a line.") from None
@@ -74,7 +75,7 @@ class Baskets:
         columns: list[int] = []
         starts = [0]
         try:
-            with open(self.path, newline="", encoding="utf-8", errors="replace") as lines:
+            with open(self.path, newline="", encoding="utf-8-sig", errors="replace") as lines:
                 for row in _rows(lines):
                     columns.extend({at[name] for name in row if name in at})
                     starts.append(len(columns))
@@ -140,12 +141,12 @@ def _parquet(path: Path, wanted: list[str]) -> list[FloatArray]:
 
 
 def _csv_header(path: Path) -> list[str]:
-    with open(path, newline="", encoding="utf-8", errors="replace") as lines:
+    with open(path, newline="", encoding="utf-8-sig", errors="replace") as lines:
         return next(_rows(lines), [])
 
 
 def _csv(path: Path, wanted: list[str]) -> list[FloatArray]:
-    with open(path, newline="", encoding="utf-8", errors="replace") as lines:
+    with open(path, newline="", encoding="utf-8-sig", errors="replace") as lines:
         rows = _rows(lines)
         header = next(rows, [])
         at = [header.index(name) for name in wanted]
