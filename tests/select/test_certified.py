@@ -126,7 +126,7 @@ def test_anchors_give_way_and_candidates_keep_valid_bounds(slots, monkeypatch):
         b = selector._bounds
         turns += current != b.counts[bounds.CURRENT]
         current = b.counts[bounds.CURRENT]
-        x = np.abs(60.0 * (BITS @ v - OFFSETS))
+        x = np.abs(selector.mechanism.scale * (BITS @ v - OFFSETS))
         truth = x + np.log1p(np.exp(-2 * x))
         drifts = np.array([bounds.drift_between(b.numbers, v, anchor) for anchor in b.anchors])
         upper = np.log(b.leaves) + b.numbers[bounds.REFERENCE] + drifts[b.owners]
@@ -135,6 +135,32 @@ def test_anchors_give_way_and_candidates_keep_valid_bounds(slots, monkeypatch):
             assert bounds._mass(b, a) == pytest.approx(b.leaves[b.owners == a].sum(), rel=1e-9)
     assert turns > 3 * b.drifts.size
     assert selector.diagnostics["passes"] == 1
+
+
+def test_an_anchor_whose_mass_underflows_keeps_its_members():
+    """Beside an anchor that has drifted 745 further, a mass rounds to 0: no free slot for all that."""
+    scale, there, back = 1000.0, np.array([1.0, -1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0, -1.0])
+    rows = np.array([there, -there, *[back] * 20])
+    offsets = np.array([0.0, -0.4, *[0.0] * 20])
+    probes = [0.25 + t * there + u * back for t, u in ((0, 0), (0.2, 0), (-0.2, 0.01))]
+    candidates, underflows = Candidates(Dense(rows), offsets, False), 0
+    for seed in range(30):
+        selector = Certified(candidates, ExponentialMechanism(2 * scale, 1.0), Randomness.seeded(seed))
+        for v in probes:
+            selector.pick(v)
+        b = selector._bounds
+        drifts = np.array([bounds.drift_between(b.numbers, v, anchor) for anchor in b.anchors])
+        upper = np.log(b.leaves) + b.numbers[bounds.REFERENCE] + drifts[b.owners]
+        assert (selector.mechanism.scale * (rows @ v - offsets) <= upper).all()
+        underflows += any(b.masses[a] == 0 and bounds._mass(b, a) > 0 for a in range(b.drifts.size))
+    assert underflows > 10
+
+
+def test_scores_that_rounding_swamps_are_refused():
+    candidates = Candidates(Binary(BITS), OFFSETS, True)
+    selector = Certified(candidates, ExponentialMechanism(1e9, 2e-10), Randomness.seeded(7))
+    with pytest.raises(InvalidArgument, match="sensitivity is too small"):
+        selector.pick(np.full(DIM, 1 / DIM))
 
 
 class NoDrift(Binary):

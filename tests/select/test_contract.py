@@ -175,7 +175,28 @@ def test_bad_offsets_are_refused(name, offsets):
 def test_scores_beyond_float64_are_refused(name):
     candidates = Candidates(Dense(np.full((2, 2), 1e200)), np.zeros(2), False)
     with pytest.raises(InvalidArgument, match="beyond float64"):
-        make_selector(name, candidates, ExponentialMechanism(1e200, 1e-3)).pick(np.ones(2))
+        make_selector(name, candidates, ExponentialMechanism(1e305, 1e190)).pick(np.ones(2))
+
+
+@pytest.mark.parametrize("sensitivity", [2e-10, 0.01])
+def test_what_rounding_adds_to_a_difference_of_scores_is_paid_for(name, sensitivity):
+    """Scores of neighbours as computed: further apart than the sensitivity, within what is allowed."""
+    rows, v = Dense(np.eye(3)), np.array([0.1, 0.2, 0.7])
+    offsets = np.random.default_rng(1).random((3000, 3))
+    moved = offsets + sensitivity
+    plain = np.abs((v - offsets) - (v - moved)).max()
+    selector = make_selector(
+        name, Candidates(rows, offsets[0], False), ExponentialMechanism(1.0, sensitivity)
+    )
+    assert sensitivity < plain <= selector.mechanism.sensitivity
+
+
+def test_a_sensitivity_below_the_rounding_of_scores_is_refused(name):
+    # 0.3 and 0.3 + 1e-18 are one float, but 0.3 and the next are 5.6e-17 apart: 56 times the sensitivity.
+    for rows, offset in ((np.eye(3), 0.3), (np.eye(3), 1e6), (1e6 * np.eye(3), 0.0)):
+        candidates = Candidates(Dense(rows), np.full(3, offset), False)
+        with pytest.raises(InvalidArgument, match="sensitivity must be at least"):
+            make_selector(name, candidates, ExponentialMechanism(1.0, 1e-18))
 
 
 def test_unknown_selector_and_stray_options_are_refused():

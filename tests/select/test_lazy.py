@@ -343,7 +343,7 @@ def test_what_a_run_costs_once_is_on_its_ledger_once():
     asked = []
 
     class Seen:
-        name = "seen"
+        name, proven = "seen", True
 
         def epsilon(self, event, delta):
             asked.append(event)

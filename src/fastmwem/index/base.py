@@ -30,13 +30,16 @@ class Found(NamedTuple):
     """What a search returns: distinct signed candidates, best first, and who vouches for the rest.
 
     `ids` and `signs` name the candidates, `scores` are signs * (<k_i, v> - offset_i) in float64, `tail` is
-    about those that are not here. There may be fewer than were asked for, even none.
+    about those that are not here. There may be fewer than were asked for, even none. All of it is private.
     """
 
     ids: IntArray
     signs: IntArray
     scores: FloatArray
     tail: Exact | Certified
+
+    def __repr__(self) -> str:
+        return f"Found({len(self.ids)} candidates)"
 
 
 class Index(ABC):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +14,11 @@ from fastmwem.privacy.randomness import Randomness
 from fastmwem.queries.base import Candidates, FloatArray
 
 __all__ = ["ExponentialMechanism", "Pick", "Selector"]
+
+_ROUNDING = (
+    2.0**-16
+)  # of the sensitivity: what is allowed for rounding, four units in the last place of a score
+_FINEST = 2.0**-34  # of the largest offset or row: the least sensitivity for which that is enough
 
 
 class Pick(NamedTuple):
@@ -51,6 +56,10 @@ class Selector(ABC):
     One `pick` is one `event`; the caller records the event before it calls `pick`.
     `diagnostics` (scores evaluated, C, tails) depends on private data: for benchmarks and `lab`
     only, never part of a release.
+
+    A score is computed in float64, so on neighbours it may differ by the sensitivity and some units in its
+    last place (of an offset, of the difference). These are paid for by a sensitivity raised by 2^-16; one
+    below 2^-34 of what it is a difference of, for which that might not be enough, is refused.
     """
 
     def __init__(
@@ -67,8 +76,14 @@ class Selector(ABC):
         check_positive("eps0", mechanism.epsilon)
         check_positive("sensitivity", mechanism.sensitivity)
         check_positive("eps0 / sensitivity", mechanism.scale)
+        size = 2.0 * candidates.queries.half_range + float(np.abs(offsets).max())
+        if mechanism.sensitivity < _FINEST * size:
+            raise InvalidArgument(
+                "sensitivity must be at least 2^-34 of the rows and offsets, as scores have 53 bits: "
+                "give a larger sensitivity, or shift and scale the rows."
+            )
         self.candidates = candidates
-        self.mechanism = mechanism
+        self.mechanism = replace(mechanism, sensitivity=mechanism.sensitivity * (1.0 + _ROUNDING))
         self.randomness = randomness
 
     @property

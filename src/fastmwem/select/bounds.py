@@ -162,7 +162,7 @@ def _resum(b, i, anchor):
 
 @kernel
 def _scan(sums, first, last, rest):
-    """Which of sums[first:last] lies at `rest` of their running total, and what is left of `rest` there.
+    """Which of sums[first:last] lies at `rest` of their running total.
 
     A sum of 0 is never chosen, not even where rounding leaves `rest` beyond the last.
     """
@@ -173,20 +173,24 @@ def _scan(sums, first, last, rest):
             if rest < sums[k]:
                 break
             rest -= sums[k]
-    return chosen, rest
+    return chosen
 
 
 @kernel
-def _descend(b, anchor, rest):
-    """The member of `anchor` that lies at `rest` of its mass."""
-    tree, starts = b.trees[anchor], b.starts
+def _descend(b, stream, anchor):
+    """A member of `anchor`, with probability in proportion to its weight.
+
+    Every level draws a number of its own: of one for all, the last choice would get the last few digits.
+    """
+    tree, starts, mass = b.trees[anchor], b.starts, _mass(b, anchor)
     first, last = starts[-2], starts[-1]
     for level in range(starts.size - 2, 0, -1):
-        node, rest = _scan(tree, first, last, rest)
+        node = _scan(tree, first, last, uniform(stream) * mass)
+        mass = tree[node]
         first = starts[level - 1] + (node - starts[level]) * FAN
         last = min(first + FAN, starts[level])
-    node, rest = _scan(tree, first, last, rest)
-    chosen = -1
+    node = _scan(tree, first, last, uniform(stream) * mass)
+    rest, chosen = uniform(stream) * tree[node], -1
     for i in range(node * FAN, min((node + 1) * FAN, b.leaves.size)):
         if b.owners[i] == anchor:
             chosen = i
@@ -215,14 +219,26 @@ def _fold(b, victim, target, factor):
 
 
 @kernel
+def _slot(b):
+    """Where an anchor may be made: a slot without members, or else that of the least mass, and whether free.
+
+    `masses` alone will not do: beside a drift that is larger by 745, the mass of an anchor with members is 0.
+    """
+    for a in range(b.drifts.size):
+        if _mass(b, a) == 0.0:
+            return a, True
+    return np.argmin(b.masses), False
+
+
+@kernel
 def _turn(b, v):
     """Make v the current anchor, in a free slot or else in that of the anchor with the least mass.
 
     The members of an anchor that gives way join the anchor nearest to it, their weights times
     exp(drift between the two): bounds still, by the triangle inequality. False if all are too far.
     """
-    slot = np.argmin(b.masses)
-    if b.masses[slot] > 0.0:
+    slot, free = _slot(b)
+    if not free:
         nearest, distance = -1, FAR
         for a in range(b.drifts.size):
             if a != slot:
@@ -267,9 +283,8 @@ def draw(b, stream):
     total = _sum(b.masses, 0, b.masses.size)
     if not 0.0 < total < np.inf:
         return -1, 0.0
-    anchor, rest = _scan(b.masses, 0, b.masses.size, uniform(stream) * total)
-    part = min(rest / b.masses[anchor], 1.0)
-    i = _descend(b, anchor, part * _mass(b, anchor))
+    anchor = _scan(b.masses, 0, b.masses.size, uniform(stream) * total)
+    i = _descend(b, stream, anchor)
     return i, np.log(b.leaves[i]) + b.drifts[anchor] + b.numbers[REFERENCE]
 
 

@@ -114,6 +114,11 @@ class Certified(Selector):
             raise InvalidArgument(
                 "eps0 / sensitivity times a score is beyond float64: the scores are too large."
             )
+        if candidate == bounds.REFRESH:  # SLACK alone rejected them all
+            raise InvalidArgument(
+                "sensitivity is too small: eps0 / sensitivity times the rounding of a score is far above 1; "
+                "give a larger sensitivity, or scale the candidates."
+            )
         raise BoundViolated(
             "a certified bound on a score was false: half_range or centred_norm is too small."
         )

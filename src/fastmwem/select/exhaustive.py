@@ -33,7 +33,8 @@ class Exhaustive(Selector):
         summed = softmax.scale_and_sum_threaded if x.size > softmax.THREADED else softmax.scale_and_sum
         summed(x, candidates.offsets, self.mechanism.scale, candidates.signed, self._peaks, self._sums)
         generator = self.randomness.generator
-        chosen = softmax.choose(x, candidates.signed, self._peaks, self._sums, generator.random())
+        which, where = generator.random(), generator.random()
+        chosen = softmax.choose(x, candidates.signed, self._peaks, self._sums, which, where)
         if chosen < 0:
             raise InvalidArgument(
                 "eps0 / sensitivity times a score is beyond float64: the scores are too large."

@@ -86,7 +86,7 @@ def lazy_argmax(
     return best, len(places)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)  # PRIVATE: its scores hold the offsets
 class _Anchor:
     """The best signed candidates at an earlier probe `v`, best first: what is left of one pass.
 
@@ -248,10 +248,13 @@ class Lazy(Selector):
         return x
 
     def _rounding(self, v: FloatArray) -> float:
-        """More than a scaled score's float64 rounding, so that no bound fails for want of digits."""
+        """More than a scaled score's float64 rounding, so that no bound fails for want of digits.
+
+        A dot product errs by at most dim * eps/2 * largest * |v|_1, in either of two orders; so does a drift.
+        """
         largest = self._largest_mean + 2.0 * self.candidates.queries.half_range  # no |k_ij| is larger
-        size = largest * float(np.abs(v).sum()) + self._largest_offset
-        return 1e-12 * self.mechanism.scale * size
+        size = (self.candidates.dim + 64) * largest * float(np.abs(v).sum()) + 64 * self._largest_offset
+        return 4.0 * float(np.finfo(float).eps) * self.mechanism.scale * size
 
     def _decode(self, code: int) -> Pick:
         sign, candidate = divmod(code, self.candidates.m)
@@ -266,7 +269,7 @@ class Lazy(Selector):
         return dict(self._counts)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)  # PRIVATE
 class _Inside:
     """The set S: its codes, rising, and their scaled scores x."""
 

@@ -2,9 +2,9 @@
 
 The law is softmax(x), or over the 2m signed candidates softmax(x, -x): a pair (i, +), (i, -) then is one
 leaf of weight exp(x_i) + exp(-x_i), and the sign is drawn given the leaf. One uniform number chooses
-the block, the place in the block and nothing else; m exponentials are taken, no logarithm, and no Gumbel
-noise is needed. Sums are taken per block relative to the block's own maximum, so exponents may spread
-over any range; they do not depend on the number of threads.
+the block and another the place in it, so that each keeps its digits; m exponentials are taken, no
+logarithm, and no Gumbel noise is needed. Sums are taken per block relative to the block's own maximum, so
+exponents may spread over any range; they do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -52,15 +52,18 @@ def scale_and_sum_threaded(x, offsets, scale, signed, peaks, sums):
 
 
 @kernel
-def choose(x, signed, peaks, sums, uniform):
-    """The candidate (both signs together) at quantile `uniform` of the law; -1 if a score is not finite."""
+def choose(x, signed, peaks, sums, which, where):
+    """The candidate (both signs together) at quantile `where` of the block at quantile `which` of the law.
+
+    -1 if a score is not finite.
+    """
     top = peaks.max()
     total = 0.0
     for b in range(peaks.size):
         total += sums[b] * np.exp(peaks[b] - top)
     if not np.isfinite(total):
         return -1
-    rest = uniform * total
+    rest = which * total
     block = -1
     for b in range(peaks.size):
         mass = sums[b] * np.exp(peaks[b] - top)
@@ -69,8 +72,7 @@ def choose(x, signed, peaks, sums, uniform):
             if rest < mass:
                 break
             rest -= mass
-    rest = min(rest * np.exp(top - peaks[block]), sums[block])
-    chosen = -1
+    rest, chosen = where * sums[block], -1
     for i in range(block * BLOCK, min((block + 1) * BLOCK, x.size)):
         weight = np.exp(x[i] - peaks[block])
         if signed:
