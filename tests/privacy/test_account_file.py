@@ -124,6 +124,8 @@ def test_an_account_is_never_replaced(account, tmp_path):
         Account(tmp_path)
     with pytest.raises(InvalidArgument, match="accountant"):
         Account.create(tmp_path / "b.jsonl", TOTAL, "magic")
+    with pytest.raises(InvalidArgument, match="proven"):
+        Account.create(tmp_path / "b.jsonl", TOTAL, "paper")
     assert [p.name for p in tmp_path.iterdir()] == ["budget.jsonl"]
 
 
@@ -133,6 +135,7 @@ def test_an_account_is_never_replaced(account, tmp_path):
         (lambda lines: [b"", *lines], 1),
         (lambda lines: [b"{}", *lines[1:]], 1),
         (lambda lines: [lines[0].replace(b'"epsilon": 1.0', b'"epsilon": -1'), *lines[1:]], 1),
+        (lambda lines: [lines[0].replace(b'"zcdp"', b'"paper"'), *lines[1:]], 1),
         (lambda lines: [lines[0], b"\x00\xff", lines[2]], 2),
         (lambda lines: [lines[0], lines[1], lines[1]], 3),
         (lambda lines: [lines[0], lines[1].replace(b"0.005", b"-0.005"), lines[2]], 2),

@@ -9,6 +9,7 @@ from dp_accounting import dp_event
 from dp_accounting.rdp import RdpAccountant
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from fastmwem.errors import InvalidArgument, UnsupportedEvent
 from fastmwem.privacy.accounting import ACCOUNTANTS, accountant
@@ -118,6 +119,10 @@ class TestEveryAccountant:
 
     def test_bad_numbers_are_named(self, name):
         judge = accountant(name)
+        for count in (-1, 0.5):  # nothing may be taken off a sum
+            less = dp_event.SelfComposedDpEvent(exponential_mechanism(0.1), count)
+            with pytest.raises(InvalidArgument, match="count"):
+                judge.epsilon(composed([repeated(exponential_mechanism(0.1), 5), less]), 1e-6)
         with pytest.raises(InvalidArgument, match="delta"):
             judge.epsilon(exponential_mechanism(0.1), math.nan)
         with pytest.raises(InvalidArgument, match="epsilon"):
@@ -256,6 +261,22 @@ def test_an_unknown_accountant_is_named_with_the_nearest():
 def test_the_papers_formula_knows_rounds_only():
     with pytest.raises(UnsupportedEvent, match="optimal"):
         accountant("paper").epsilon(gaussian(1.0), 1e-6)
+
+
+def test_the_papers_formula_is_no_bound():
+    """Where epsilon is 6 ln(1/delta), rounds that lose +-eps0/2 each, independently, have more than delta."""
+    delta, rounds = 1e-3, 1000
+    epsilon = 6 * math.log(1 / delta)
+    eps0 = epsilon / math.sqrt(rounds * math.log(1 / delta))
+    x = np.arange(rounds + 1)
+    high = stats.logistic.cdf(eps0 / 2)
+    gain = stats.binom.pmf(x, rounds, high) - np.exp(epsilon) * stats.binom.pmf(x, rounds, 1 - high)
+    event = repeated(exponential_mechanism(eps0), rounds)
+    assert accountant("paper").delta(event, epsilon) <= delta * (1 + 1e-9) < 0.02 * gain[gain > 0].sum()
+    assert not accountant("paper").proven
+    for name in PROVEN:
+        assert accountant(name).proven
+        assert accountant(name).delta(event, epsilon) >= gain[gain > 0].sum()
 
 
 def test_adaptive_sizes_are_counted_by_rho_alone():

@@ -7,7 +7,7 @@ import time
 import pytest
 from dp_accounting import dp_event
 
-from fastmwem.errors import BudgetExceeded, UnsupportedEvent
+from fastmwem.errors import BudgetExceeded, InvalidArgument, UnsupportedEvent
 from fastmwem.privacy.accounting import accountant
 from fastmwem.privacy.budget import Budget
 from fastmwem.privacy.calibrate import calibrate_rounds
@@ -87,6 +87,25 @@ def test_an_unknown_event_is_neither_authorised_nor_recorded(ledger):
     with pytest.raises(UnsupportedEvent):
         ledger.record(unknown)
     assert ledger.entries == ()
+
+
+def test_a_ledger_rests_on_proven_bounds_alone():
+    with pytest.raises(InvalidArgument, match="'paper' is for comparison only"):
+        Ledger(BUDGET, accountant("paper"))
+
+
+def test_nothing_is_ever_taken_off(ledger):
+    event = exponential_mechanism(0.01)
+    ledger.record(event, 3)
+    for count in (0, -1, 1.5, math.nan):
+        with pytest.raises(InvalidArgument, match="count"):
+            ledger.record(event, count)
+    assert ledger.entries == ((event, 3),)
+
+
+def test_a_seed_inside_a_composed_event_is_seen(ledger):
+    ledger.record(composed([gaussian(20.0), non_private()]))
+    assert not ledger.is_private
 
 
 @pytest.mark.parametrize("name", ["optimal", "zcdp"])

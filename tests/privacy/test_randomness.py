@@ -52,7 +52,7 @@ def test_the_block_function_is_that_of_rfc_8439():
 
 
 def test_the_keystream_of_the_zero_key_runs_over_blocks():
-    words = Randomness(0, None).generator.bit_generator.random_raw(16).tobytes().hex()  # type: ignore[attr-defined]
+    words = Randomness._keyed(0, None).generator.bit_generator.random_raw(16).tobytes().hex()  # type: ignore[attr-defined]
     assert words.startswith("76b8e0ada0f13d90405d6ae55386bd28bdd219b8a08ded1aa836efcc8b770dc7")
     assert words[128:].startswith("9f07e7be5551387a98ba977c732d080dcb0f29a048e3656912c6533e32ee7aed")
 
@@ -60,15 +60,15 @@ def test_the_keystream_of_the_zero_key_runs_over_blocks():
 @pytest.mark.parametrize("bit", [0, 63, 64, 128, 192, 255])
 def test_every_part_of_the_key_matters(bit):
     def first(key):
-        return _words(Randomness(key, None).stream, 4)
+        return _words(Randomness._keyed(key, None).stream, 4)
 
     assert not np.array_equal(first(0), first(1 << bit))
 
 
 def test_a_stream_keeps_its_generator_alive():
-    streams = [Randomness(key, None).stream for key in range(50)]
+    streams = [Randomness._keyed(key, None).stream for key in range(50)]
     gc.collect()
-    again = [_words(Randomness(key, None).stream, 9) for key in range(50)]
+    again = [_words(Randomness._keyed(key, None).stream, 9) for key in range(50)]
     assert all(np.array_equal(_words(s, 9), words) for s, words in zip(streams, again, strict=True))
 
 
@@ -137,6 +137,12 @@ def test_a_second_thread_is_refused_and_may_spawn():
     thread.join()
     assert "another thread" in seen[0]
     assert 0 <= seen[1] < 1
+
+
+def test_no_one_can_choose_the_key_of_a_private_source():
+    for arguments in ((), (42,), (42, None)):
+        with pytest.raises(TypeError):
+            Randomness(*arguments)
 
 
 def test_a_source_is_never_copied():

@@ -23,7 +23,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from fastmwem.errors import BudgetExceeded, FastmwemError, LedgerError
+from fastmwem.errors import BudgetExceeded, FastmwemError, InvalidArgument, LedgerError
 from fastmwem.privacy.accounting import accountant
 from fastmwem.privacy.budget import Budget
 from fastmwem.privacy.event_record import event_from_record, event_to_record
@@ -70,7 +70,7 @@ class Account:
     def create(cls, path: str | os.PathLike[str], budget: Budget, accountant_name: str = "zcdp") -> Account:
         """A new account with `budget` in all. Appears whole or not at all; never replaces a file."""
         path = Path(path)
-        accountant(accountant_name)
+        _proven(accountant_name)
         head = {
             "account": _FORMAT,
             "epsilon": budget.epsilon,
@@ -165,6 +165,13 @@ class Account:
         return f"Account({str(self.path)!r}, {self.budget})"
 
 
+def _proven(name: str) -> None:
+    if not accountant(name).proven:
+        raise InvalidArgument(
+            f"accountant must be 'zcdp' or 'optimal', whose bounds are proven, not {name!r}."
+        )
+
+
 def _check(state: _State, event: DpEvent, path: Path) -> None:
     would_be = _epsilon(state, event)
     if would_be <= state.budget.epsilon:
@@ -195,7 +202,7 @@ def _parse(content: bytes, path: Path) -> _State:
         ):
             raise ValueError("not a head")
         budget = Budget(head["epsilon"], head["delta"])
-        accountant(head["accountant"])
+        _proven(head["accountant"])
         for text in lines[1:-1]:
             number += 1
             line = json.loads(text)

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from dp_accounting.dp_event import NonPrivateDpEvent
 
-from fastmwem.errors import BudgetExceeded
+from fastmwem.errors import BudgetExceeded, InvalidArgument, check_whole
 from fastmwem.privacy.accounting.base import spend_of
 from fastmwem.privacy.budget import Budget
 from fastmwem.privacy.events import DpEvent, composed, non_private, repeated
@@ -25,6 +25,7 @@ class Accountant(Protocol):
     """What a ledger needs of an accountant: an upper bound on epsilon, rounded outward."""
 
     name: str
+    proven: bool
 
     def epsilon(self, event: DpEvent, delta: float) -> float: ...
     def delta(self, event: DpEvent, epsilon: float) -> float: ...
@@ -43,6 +44,11 @@ class Ledger:
     """
 
     def __init__(self, budget: Budget, accountant: Accountant) -> None:
+        if not accountant.proven:
+            raise InvalidArgument(
+                f"accountant must be one whose bound is proven: {accountant.name!r} is for comparison only, "
+                "choose 'optimal' or 'zcdp'."
+            )
         self.budget = budget
         self.accountant = accountant
         self._entries: list[tuple[DpEvent, int]] = []  # runs of equal events, in order
@@ -71,7 +77,7 @@ class Ledger:
     @property
     def is_private(self) -> bool:
         """Whether the guarantee holds at all: false if the run was seeded, whatever it spent."""
-        return not any(isinstance(event, NonPrivateDpEvent) for event, _ in self.entries)
+        return self.event is None or spend_of(self.event).private
 
     def epsilon(self) -> float:
         """The epsilon spent so far at the budget's delta; infinite if the run was seeded."""
@@ -105,6 +111,8 @@ class Ledger:
 
     def record(self, event: DpEvent, count: int = 1) -> None:
         """Append `event`. Call this before the mechanism it describes runs."""
+        if count != 1:
+            count = check_whole("count", count)
         if event is self._last:
             self._count += count
             return

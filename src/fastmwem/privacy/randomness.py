@@ -4,10 +4,12 @@ No public call takes a seed. A seeded source is an object made on purpose with `
 run that gets one puts `non_private()` on its ledger.
 
 What is claimed. The bits are those of ChaCha20 (RFC 8439's block function, 20 rounds, counter from 0) under a
-256-bit key from the operating system; whoever cannot tell ChaCha20 from random bits sees the
-laws that the proofs speak of, up to the rounding of floating-point numbers: a uniform is one of 2^64
-numbers, so every probability is off by at most 2^-53 in total variation per draw. No two objects share a
-stream: a fork or a second thread that reaches for its parent's stream is refused.
+256-bit key from the operating system; whoever cannot tell ChaCha20 from random bits sees the laws that the
+proofs speak of, up to the rounding of floating-point numbers: a uniform number is within 2^-53 of a real one,
+so a chance that it decides is off by 2^-53, and each of k chances that it chooses among by some k 2^-53.
+Samplers choose among at most some thousand at a time, so that of millions each chance keeps ten digits.
+Nothing is charged for this. No two objects share a stream: a fork or a second thread that reaches for its
+parent's stream is refused.
 """
 
 from __future__ import annotations
@@ -52,27 +54,41 @@ class Randomness:
     Randomness(seeded 7: NOT private)
     """
 
-    def __init__(self, key: int, seed: int | None) -> None:
+    seed: int | None
+    _born: int
+    _thread: int | None
+    _spawned: int
+    _generator: np.random.Generator
+    _stream: Stream
+
+    def __init__(self) -> None:
+        raise TypeError("make a Randomness by Randomness.private(), or Randomness.seeded(n) for tests.")
+
+    @classmethod
+    def _keyed(cls, key: int, seed: int | None) -> Randomness:
+        """The stream of `key`: of the operating system's if `seed` is None, and only then."""
         from randomgen import ChaCha
 
+        self = cls.__new__(cls)
         self.seed = seed
         self._born = _forks
-        self._thread: int | None = None
+        self._thread = None
         self._spawned = 0
         bits = ChaCha(key=key, rounds=20)
         self._generator = np.random.Generator(bits)  # pyright: ignore[reportArgumentType]
         self._stream = _addresses(bits)
+        return self
 
     @classmethod
     def private(cls) -> Randomness:
         """A fresh 256-bit key from the operating system."""
-        return cls(secrets.randbits(256), None)
+        return cls._keyed(secrets.randbits(256), None)
 
     @classmethod
     def seeded(cls, seed: int) -> Randomness:
         """A repeatable source for tests and experiments. What is made with it is NOT private."""
         seed = check_whole("seed", seed, low=0)
-        return cls(_key(f"{seed}"), seed)
+        return cls._keyed(_key(f"{seed}"), seed)
 
     @property
     def is_private(self) -> bool:
@@ -97,7 +113,7 @@ class Randomness:
             return Randomness.private()
         self._check_owner()
         self._spawned += 1
-        return Randomness(_key(f"{self.seed}/{self._spawned}"), self.seed)
+        return Randomness._keyed(_key(f"{self.seed}/{self._spawned}"), self.seed)
 
     def _check_owner(self) -> None:
         if self._born != _forks:

@@ -259,7 +259,7 @@ def _problem(
     workload: Any, budget: Budget, unit: Unit, n: int | None, accountant: str, support: IntArray | None
 ) -> Problem:
     asked = _workload(workload)
-    check_choice("accountant", accountant, ("optimal", "zcdp", "paper"))
+    check_choice("accountant", accountant, ("optimal", "zcdp"))
     placed = asked
     if support is not None:
         domain = workload_domain(asked)

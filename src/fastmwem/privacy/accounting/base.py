@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from dp_accounting import dp_event
 
-from fastmwem.errors import InvalidArgument, UnsupportedEvent, check_at_least
+from fastmwem.errors import InvalidArgument, UnsupportedEvent, check_at_least, check_whole
 from fastmwem.privacy.accounting.profiles import Profile
 from fastmwem.privacy.events import (
     AdaptiveSizesDpEvent,
@@ -86,7 +86,9 @@ def spend_of(event: DpEvent) -> Spend:
             case dp_event.ComposedDpEvent():
                 stack += [(inner, times) for inner in part.events]
             case dp_event.SelfComposedDpEvent():
-                stack.append((part.event, times * part.count))
+                stack.append(
+                    (part.event, times * check_whole("count of a composed event", part.count, low=0))
+                )
             case BoundedRangeDpEvent():
                 ranged[_size("epsilon of a bounded-range event", part.epsilon)] += times
             case dp_event.GaussianDpEvent():
@@ -137,6 +139,7 @@ class Accountant(ABC):
     """
 
     name: str
+    proven = True  # whether a ledger may rest on it
 
     @abstractmethod
     def profile(self, spend: Spend) -> Profile:

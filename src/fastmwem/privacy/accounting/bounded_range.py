@@ -26,7 +26,8 @@ So the supremum over the continuum of t is taken exactly, not over a grid of t.
 Rounding. The step g is rounded up, so that r g >= eps0; a wider range only raises the curve. Only ratios of
 nodes enter, so the nodes are exact by definition, and any floats on them bound D if they are large enough.
 Every V is formed from non-negative terms (probabilities, weights of the chord, (2) by expm1), so a step
-commits a relative error of at most some 20 units u = 2^-53; it is raised by `_UP`, 64 u. B and C suffer from
+commits a relative error of at most some 20 units u = 2^-53, and of two exponentials that are off by as many
+units as their arguments are large, at most `LARGEST`; it is raised by `_UP`, 256 u. B and C suffer from
 cancellation. So an end is taken for the maximum only where its slope, less all that rounding may have added
 (`_DOUBT` for each unit that was summed), points outward. Otherwise a point inside is looked at: any x gives
 a value of (1), and by concavity the maximum exceeds it by at most |slope| times the width of the piece,
@@ -52,8 +53,8 @@ LARGEST = 30.0  # eps0 above which (1) is not run: a mechanism that loses so muc
 LARGEST_MU = 6.0  # of one block; above it 1 - V_k drowns in rounding, and epsilon is beyond 18 anyway
 _NODES = 2048  # about so many nodes in a profile
 _U = 2.0**-53
-_UP = 1 + 64 * _U
-_DOUBT = 64 * _U
+_UP = 1 + 256 * _U
+_DOUBT = 256 * _U
 _TINY = 1e-300
 
 
@@ -74,7 +75,7 @@ def _inside(a0, a1, b0, b1, p0, p1, b, c, width):
     a = a0 * (1.0 - along) + a1 * along
     b = b0 * (1.0 - along) + b1 * along
     slope = (p1 - p0) * (a - b) + (p * (a1 - a0) + q * (b1 - b0)) * ratio / (x * x)
-    return p * a + q * b + abs(slope) + 32 * _U * ratio * (a1 + b1)
+    return p * a + q * b + abs(slope) + 128 * _U * ratio * (a1 + b1)
 
 
 @kernel

@@ -4,7 +4,8 @@ The paper sets eps0 = epsilon / sqrt(T ln(1/delta)). Read backwards, T rounds of
 epsilon = sqrt(T ln(1/delta)) eps0. The advanced composition theorem that
 it cites gives 1.7 times that epsilon; the rounds are private at the stated epsilon all the same only
 because the exponential mechanism is bounded-range, which `zcdp` and `optimal` account for.
-A report that was calibrated with this formula states the epsilon of `optimal` beside it.
+Where epsilon is several times ln(1/delta), it is below the truth even so. Hence no ledger rests on it: a run
+with the paper's eps0 is charged, and reported, by an accountant whose bound is proven.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ class PaperAccountant(Accountant):
     """What the paper's formula claims for rounds of the exponential mechanism; knows nothing else."""
 
     name = "paper"
+    proven = False
 
     def profile(self, spend: Spend) -> _PaperProfile:
         if spend.gaussian or spend.pure or spend.adaptive:
