@@ -18,7 +18,7 @@ COLUMNS
     X         BOTH         1.0
     Y         COST         1.0   BOTH         1.0
 RHS
-    RHS       ONE          0.3171  BOTH         0.8
+    RHS       ONE          0.31715926  BOTH         0.8
 ENDATA
 """
 BUDGET = ("--epsilon", "1", "--delta", "1e-6")
@@ -58,7 +58,7 @@ def test_a_model_with_a_private_right_hand_side(model, tmp_path, capsys):
     assert said["epsilon"] <= 1
     everything = capsys.readouterr()
     for text in (everything.out, everything.err, (out / "report.html").read_text(), json.dumps(said)):
-        assert "0.3171" not in text
+        assert "0.31715" not in text  # nothing noisy is said to so many digits
 
 
 def test_baskets_of_people(baskets, tmp_path, capsys):

@@ -157,7 +157,8 @@ def test_an_assumed_tail_is_paid_for_from_the_same_budget(tail, searched):
     assert tail.assumption in answer.report.assumptions
     certified = plan_constraint(**{**public, "tail": None})
     assert answer.plan.eps0 <= certified.eps0
-    assert answer.plan.selection / answer.plan.opt >= certified.selection / certified.opt
+    costs, costs_at_least = answer.plan.selection / answer.plan.opt, certified.selection / certified.opt
+    assert costs >= costs_at_least * (1 - 1e-12)
 
 
 @pytest.mark.parametrize("s", [1, 10, 40, 200, 1_000, 4_000])
