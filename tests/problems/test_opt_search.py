@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from scipy.optimize import linprog
+from scipy.sparse import csr_array
 
 from fastmwem.errors import InvalidArgument
 from fastmwem.privacy.randomness import Randomness
@@ -59,6 +60,40 @@ def test_the_estimate_does_not_depend_on_units():
             randomness=Randomness.seeded(3),
         )  # fmt: skip
         assert estimate.value == pytest.approx(5e-6 * unit, rel=1e-4)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("spread", [1e-12, 1e-6, 1e6, 1e12])
+def test_the_estimate_does_not_depend_on_the_units_of_single_variables(spread, sparse):
+    rng = np.random.default_rng(5)
+    A, c, b = rng.uniform(0.1, 1, (5, 4)), np.ones(4), rng.uniform(1, 2, 5)
+    opt = -linprog(-c, A_ub=A, b_ub=b).fun
+    units = np.array([1.0, spread, 1.0, math.sqrt(spread)])
+    for scale, cost in ((units, c * units), (np.full(4, spread), c)):  # columns apart; all of them alike
+        rows = csr_array(A * scale) if sparse else A * scale
+        wanted = opt * (cost / scale)[0]
+        found = estimate_opt(
+            rows, b, c=cost, rhs_lower=1, sensitivity=1e-9, epsilon=1e6, randomness=Randomness.seeded(3)
+        )
+        assert found.value == pytest.approx(wanted, rel=1e-6)
+    cheap = np.array([1.0, spread, 1.0, 1.0])  # and where a variable matters little, or much
+    found = estimate_opt(
+        np.eye(4), b[:4], c=cheap, rhs_lower=1, sensitivity=1e-9, epsilon=1e6, randomness=Randomness.seeded(3)
+    )
+    assert found.value == pytest.approx(cheap @ b[:4], rel=1e-6)
+
+
+def test_right_hand_sides_too_large_for_the_solver_move_the_estimate_no_farther():
+    # HiGHS takes 1e20 for infinite: without a cut, the optimum would be lost between these two.
+    seen = [
+        estimate_opt(
+            [[1.0, 1.0]], [b], c=[1.0, 1.0], rhs_lower=1, sensitivity=1e18, epsilon=1e9,
+            randomness=Randomness.seeded(3),
+        ).value
+        for b in (0.995e20, 1.005e20)
+    ]  # fmt: skip
+    assert abs(math.log(seen[0] / seen[1])) <= math.log1p(1e18)
+    assert min(seen) > 1e8
 
 
 def test_no_neighbour_moves_ln_opt_by_more_than_claimed():

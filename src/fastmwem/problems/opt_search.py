@@ -9,7 +9,8 @@ promised of each with 1 - beta/probes.
 **One logarithm** (scalar-private, every b_i >= b_min > 0). If |b - b'|_inf <= Delta then b' <= b + Delta
 <= (1 + r) b with r = Delta/b_min, so x feasible for b' makes x/(1 + r) feasible for b, and OPT(b) >=
 OPT(b')/(1 + r); by symmetry |ln OPT - ln OPT'| <= ln(1 + r). A private b is first raised to b_min where it
-is below, which no neighbour notices: |max(b, b_min) - max(b', b_min)| <= |b - b'|.
+is below (and cut to 1e9 b_min above, where no solver is exact), which brings neighbours no farther apart: b' <=
+(1 + r) b holds of the clipped ones too.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import numpy as np
 
 from fastmwem.errors import InvalidArgument, check_positive, warn_if_read_off
 from fastmwem.lp.baseline import optimum
-from fastmwem.lp.program import as_matrix, as_vector
+from fastmwem.lp.program import Matrix, as_matrix, as_vector
 from fastmwem.mw.loop import Progress
 from fastmwem.privacy.noise import add_laplace
 from fastmwem.privacy.randomness import Randomness
@@ -41,8 +42,11 @@ __all__ = [
     "stage",
 ]
 
-# HiGHS solves to 1e-7. Programs are scaled so that b >= 1 and OPT >= 1, so ln OPT is off by little more.
+# HiGHS keeps rows to 1e-7 and reduced costs to 1e-7. In `_scaled` units b >= 1 and OPT >= 1, so ln OPT is off
+# by little more: with duals y the first costs at most 1e-7 sum y <= 1e-7 b.y = 1e-7 OPT, and the second at most
+# 1e-7 sum x, which is 1e-7 OPT where c > 0.
 _SOLVER = 1e-5
+_LARGEST = 1e9  # b beyond this many times b_min is cut to it: HiGHS would keep it inexactly, or not at all
 
 
 def probes_needed(grid: Sequence[float] | FloatArray) -> int:
@@ -163,15 +167,10 @@ def estimate_opt(
     moves = log_opt_sensitivity(check_positive("sensitivity", sensitivity), least)
     if not (cost > 0).any():
         raise InvalidArgument("c must be above 0 somewhere, or the optimum is 0 whatever b is.")
-    # Public, and whatever b is: x = 0 is feasible, so the program is bounded for all b > 0 or for none.
-    cost_scale = float(cost.max())
-    floor = optimum(cost / cost_scale, rows, np.ones(len(rhs)), maximise=True)
-    if floor is None:
-        raise InvalidArgument("A_ub and c leave c.x unbounded: add rows that bound it.")
+    rows, cost, unit = _scaled(rows, cost)
     scale = moves / check_positive("epsilon", epsilon)
     randomness = Randomness.private() if randomness is None else randomness
-    unit = cost_scale * floor  # OPT where b is 1 throughout: public
-    value = optimum(cost / unit, rows, np.maximum(rhs / least, 1.0), maximise=True)
+    value = optimum(cost, rows, np.clip(rhs / least, 1.0, _LARGEST), maximise=True)
     exact = math.log(max(1.0 if value is None else value, 1.0))
     noisy = math.log(unit * least) + float(add_laplace(exact, scale, randomness))
     reach = scale * math.log(20.0)  # P(|Laplace| > scale ln 20) = 1/20
@@ -179,3 +178,22 @@ def estimate_opt(
     with np.errstate(over="ignore"):
         value, low, high = np.exp([noisy, noisy - reach, noisy + reach]).tolist()
     return EstimatedOpt(value, low, high, spent)
+
+
+def _scaled(rows: Matrix, cost: FloatArray) -> tuple[Matrix, FloatArray, float]:
+    """Rows and costs for x'_j = |c_j| x_j / unit; `unit` is the best c.x for b = 1 that one x_j reaches alone.
+
+    All public. Costs are then 1, -1 or 0, the optimum is at least 1 for b >= 1, and every column of cost 1 has
+    an entry of at least 1, which the solver does not take for 0.
+    """
+    peaks = rows.max(axis=0)
+    peaks = peaks.toarray().ravel() if hasattr(peaks, "toarray") else peaks
+    wanted = cost > 0
+    if (peaks[wanted] > 0).all():
+        unit = float((cost[wanted] / peaks[wanted]).max())
+        scale = np.divide(unit, np.abs(cost), out=np.ones_like(cost), where=cost != 0)
+        scaled = rows.multiply(scale).tocsr() if hasattr(rows, "tocsr") else rows * scale
+        # x = 0 is feasible for all b > 0, so that the program is bounded for all of them or for none.
+        if optimum(np.sign(cost), scaled, np.ones(rows.shape[0]), maximise=True) is not None:
+            return scaled, np.sign(cost), unit
+    raise InvalidArgument("A_ub and c leave c.x unbounded: add rows that bound it.")
