@@ -155,9 +155,9 @@ class Made:
     note: str = ""  # what the method chose
 
 
-def serve(methods: dict[str, Callable[[Task], Made]], packages: Sequence[str], began: float) -> None:
-    """Run the task in the folder that the command line names; `began` is the time before imports."""
-    imported = time.perf_counter() - began
+def serve(methods: dict[str, Callable[[Task], Made]], packages: Sequence[str]) -> None:
+    """Run the task in the folder that the command line names; what time passed before is that of imports."""
+    imported = processor()
     folder = Path(sys.argv[1])
     task = Task.read(folder)
     method = methods[task.method]

@@ -34,7 +34,7 @@ __all__ = ["RESULTS", "Case", "Data", "campaign", "cases", "main", "measure", "r
 
 RESULTS = Path(__file__).parent / "results.parquet"
 LONG = 20.0  # processor seconds: a method that takes longer runs once
-ONE_THREAD = dict.fromkeys(
+ENVIRONMENT = dict.fromkeys(
     (
         "OMP_NUM_THREADS",
         "OPENBLAS_NUM_THREADS",
@@ -47,6 +47,8 @@ ONE_THREAD = dict.fromkeys(
 ) | {
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
     "JAX_PLATFORMS": "cpu",
+    "JAX_ENABLE_X64": "1",  # as mbi advises
+    "JAX_ENABLE_COMPILATION_CACHE": "0",
     "PYTHONWARNINGS": "ignore",
 }
 
@@ -196,7 +198,7 @@ def run(method: Method, folder: Path, limit: float) -> tuple[str, str]:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    environment = os.environ | ONE_THREAD | {"PYTHONPATH": path}
+    environment = os.environ | ENVIRONMENT | {"PYTHONPATH": path}
     try:
         done = subprocess.run(
             command,

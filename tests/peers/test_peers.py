@@ -14,8 +14,6 @@ from benchmarks.peers.protocol import Asked, Program, Task
 from benchmarks.peers.workloads import Workload, all_marginals
 
 FAKE = """
-import time
-BEGAN = time.perf_counter()
 from pathlib import Path
 from benchmarks.peers.protocol import Made, serve, task_data
 
@@ -38,7 +36,7 @@ def broken(task):
 def solve(task):
     return Made(x=[0.0, 1.0])
 
-serve({f.__name__: f for f in (off_by_a_tenth, endless, endless_rows, broken, solve)}, ["numpy"], BEGAN)
+serve({f.__name__: f for f in (off_by_a_tenth, endless, endless_rows, broken, solve)}, ["numpy"])
 """
 
 

@@ -9,18 +9,11 @@ everybody.
 
 from __future__ import annotations
 
-import time
-import warnings
+import numpy as np
+import pandas as pd
+from dpmm.pipelines import AIMPipeline, MSTPipeline, PrivBayesPipeline
 
-BEGAN = time.perf_counter()
-
-warnings.filterwarnings("ignore")
-
-import numpy as np  # noqa: E402
-import pandas as pd  # noqa: E402
-from dpmm.pipelines import AIMPipeline, MSTPipeline, PrivBayesPipeline  # noqa: E402
-
-from benchmarks.peers.protocol import Made, Task, serve, task_data  # noqa: E402
+from benchmarks.peers.protocol import Made, Task, serve, task_data
 
 
 def _fit(task: Task, pipeline, **options) -> Made:
@@ -66,4 +59,4 @@ def privbayes(task: Task) -> Made:
 
 if __name__ == "__main__":
     methods = {"mst": mst, "aim": aim, "privbayes": privbayes}
-    serve(methods, ["dpmm", "opendp", "numpy", "pandas"], BEGAN)
+    serve(methods, ["dpmm", "opendp", "numpy", "pandas"])

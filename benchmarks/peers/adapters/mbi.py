@@ -9,23 +9,12 @@ is its default.
 from __future__ import annotations
 
 import math
-import time
-import warnings
 
-BEGAN = time.perf_counter()
+import numpy as np
+from mbi import Domain, LinearMeasurement
+from mbi.estimation import MirrorDescent
 
-warnings.filterwarnings("ignore")
-
-import jax  # noqa: E402
-
-jax.config.update("jax_enable_x64", True)  # as the package asks for
-jax.config.update("jax_enable_compilation_cache", False)
-
-import numpy as np  # noqa: E402
-from mbi import Domain, LinearMeasurement  # noqa: E402
-from mbi.estimation import MirrorDescent  # noqa: E402
-
-from benchmarks.peers.protocol import Made, Task, below, gaussian_sigma, marginal, serve, task_data  # noqa: E402
+from benchmarks.peers.protocol import Made, Task, below, gaussian_sigma, marginal, serve, task_data
 
 
 def fixed(task: Task) -> Made:
@@ -55,4 +44,4 @@ def _rows(model, names: list[str], people: int) -> np.ndarray:
 
 
 if __name__ == "__main__":
-    serve({"fixed": fixed}, ["mbi", "jax", "numpy"], BEGAN)
+    serve({"fixed": fixed}, ["mbi", "jax", "numpy"])

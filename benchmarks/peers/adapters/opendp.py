@@ -8,23 +8,12 @@ with all columns declared it spends rho-zCDP, the largest rho that implies (epsi
 
 from __future__ import annotations
 
-import time
-import warnings
+import mbi  # noqa: F401 (so that its import is not in the time)
+import numpy as np
+import opendp.prelude as dp
+import polars as pl
 
-BEGAN = time.perf_counter()
-
-warnings.filterwarnings("ignore")
-
-import jax  # noqa: E402
-
-jax.config.update("jax_enable_x64", True)
-
-import mbi  # noqa: E402, F401
-import numpy as np  # noqa: E402
-import opendp.prelude as dp  # noqa: E402
-import polars as pl  # noqa: E402
-
-from benchmarks.peers.protocol import Made, Task, serve, task_data, zcdp_of  # noqa: E402
+from benchmarks.peers.protocol import Made, Task, serve, task_data, zcdp_of
 
 dp.enable_features("contrib", "floating-point")
 
@@ -62,4 +51,4 @@ def aim(task: Task) -> Made:
 
 
 if __name__ == "__main__":
-    serve({"mst": mst, "aim": aim}, ["opendp", "mbi", "jax", "polars", "numpy"], BEGAN)
+    serve({"mst": mst, "aim": aim}, ["opendp", "mbi", "jax", "polars", "numpy"])

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import time
+from importlib import import_module
+from itertools import chain
 
-BEGAN = time.perf_counter()
+import numpy as np
 
-from importlib import import_module  # noqa: E402
-from itertools import chain  # noqa: E402
-
-import numpy as np  # noqa: E402
-
-import fastmwem as fm  # noqa: E402
-from benchmarks.peers.protocol import Asked, Made, Program, Task, serve, task_data  # noqa: E402
-from fastmwem.problems.query_release import METHODS  # noqa: E402
-from fastmwem.queries.binary import Binary  # noqa: E402
+import fastmwem as fm
+from benchmarks.peers.protocol import Asked, Made, Program, Task, serve, task_data
+from fastmwem.problems.query_release import METHODS
+from fastmwem.queries.binary import Binary
 
 
 def load() -> None:
@@ -78,4 +74,4 @@ def solve(task: Task) -> Made:
 
 if __name__ == "__main__":
     load()
-    serve({"release": release, "solve": solve}, ["fastmwem", "numpy", "scipy", "numba"], BEGAN)
+    serve({"release": release, "solve": solve}, ["fastmwem", "numpy", "scipy", "numba"])

@@ -8,15 +8,12 @@ add-remove the number of people is private, so each method buys it with a share 
 from __future__ import annotations
 
 import math
-import time
 
-BEGAN = time.perf_counter()
+import numpy as np
+import scipy.optimize
+import scipy.sparse
 
-import numpy as np  # noqa: E402
-import scipy.optimize  # noqa: E402
-import scipy.sparse  # noqa: E402
-
-from benchmarks.peers.protocol import (  # noqa: E402
+from benchmarks.peers.protocol import (
     Asked,
     Made,
     Program,
@@ -202,4 +199,4 @@ if __name__ == "__main__":
         gaussian_rhs,
         uniform_x,
     )
-    serve({function.__name__: function for function in functions}, ["numpy", "scipy"], BEGAN)
+    serve({function.__name__: function for function in functions}, ["numpy", "scipy"])

@@ -8,18 +8,12 @@ greatest value, taken from the data for nothing. It measures whole marginals, wi
 from __future__ import annotations
 
 import random
-import time
-import warnings
 
-BEGAN = time.perf_counter()
+import numpy as np
+from snsynth.mwem import MWEMSynthesizer
+from snsynth.transform import NoTransformer
 
-warnings.filterwarnings("ignore")
-
-import numpy as np  # noqa: E402
-from snsynth.mwem import MWEMSynthesizer  # noqa: E402
-from snsynth.transform import NoTransformer  # noqa: E402
-
-from benchmarks.peers.protocol import Made, Task, serve, task_data  # noqa: E402
+from benchmarks.peers.protocol import Made, Task, serve, task_data
 
 
 def mwem(task: Task) -> Made:
@@ -44,4 +38,4 @@ def mwem(task: Task) -> Made:
 
 
 if __name__ == "__main__":
-    serve({"mwem": mwem}, ["smartnoise-synth", "opendp", "numpy", "pandas"], BEGAN)
+    serve({"mwem": mwem}, ["smartnoise-synth", "opendp", "numpy", "pandas"])
