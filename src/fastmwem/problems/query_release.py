@@ -34,6 +34,7 @@ from fastmwem.queries.marginals import check_records
 from fastmwem.queries.union import place
 from fastmwem.results.guarantee import PrivacyReport
 from fastmwem.results.release import Release
+from fastmwem.threads import one_blas_thread
 
 __all__ = ["METHODS", "Plan", "plan", "query_release", "workload_domain"]
 
@@ -208,10 +209,11 @@ def query_release(
         raise InvalidArgument(f"method {chosen!r} does not apply to this workload: choose one of {others}.")
     randomness = Randomness.private() if randomness is None else randomness
     ledger = Ledger(budget, make_accountant(accountant)) if ledger is None else ledger
-    outcome = methods[chosen].run(problem, private_data, ledger, randomness, progress)
-    if not randomness.is_private:
-        ledger.record(non_private())
-    return _release(problem, chosen, outcome, ledger, randomness, support)
+    with one_blas_thread():
+        outcome = methods[chosen].run(problem, private_data, ledger, randomness, progress)
+        if not randomness.is_private:
+            ledger.record(non_private())
+        return _release(problem, chosen, outcome, ledger, randomness, support)
 
 
 def _release(
