@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from clopper_pearson import attack
 
-import fastmwem.problems.direct_ranges as direct_ranges
 import fastmwem.problems.mwem as mwem_module
 from fastmwem.privacy.budget import Budget, Neighbours, Unit
 from fastmwem.privacy.calibrate import calibrate_gaussian
 from fastmwem.privacy.ledger import Ledger
 from fastmwem.privacy.randomness import Randomness
+from fastmwem.problems.direct import noisy
 from fastmwem.problems.histogram import HistogramNoise
+from fastmwem.problems.interval_strategy import IntervalStrategy
 from fastmwem.problems.method import Histogram, Problem
 from fastmwem.problems.mwem import Mwem
 from fastmwem.queries.linear import linear
@@ -98,28 +99,19 @@ def test_the_histogram_and_half_of_its_noise(monkeypatch):
     assert attack(*broken, budget.delta) > budget.epsilon
 
 
-def test_direct_ranges_and_half_of_their_sensitivity(monkeypatch):
-    """The measurement is all that sees the table; looked at along the column that the row adds."""
+def test_direct_ranges_and_half_of_their_noise():
+    """The measurement is all that sees the table; looked at along what the row adds to it."""
     budget = Budget(1.0, 1e-2)
-    workload = prefixes(2)
-    problem = Problem(workload, budget, ADD_REMOVE, 20)
     noise = calibrate_gaussian(budget).noise_multiplier
-    tables = np.array([40.0, 40.0]), np.array([41.0, 40.0])
+    strategy = IntervalStrategy(prefixes(4), ADD_REMOVE, signal=20.0)
+    tables = [Histogram(np.array([first, 40.0, 40.0, 40.0])) for first in (40.0, 41.0)]
+    exact = [strategy.measure(table) for table in tables]
+    along = (exact[1] - exact[0]) / strategy.std**2
 
-    def measured():
-        line, source = direct_ranges._Line(workload, noise, problem), Randomness.seeded(3)
-        column = line.root.answers(np.array([1.0, 0.0]))
-        found = []
-        for table in tables:
-            looks = []
-            for _ in range(40_000):
-                line.measure(table, source)
-                looks.append(line.values @ column)
-            found.append(looks)
-        return found
+    def measured(std):
+        source = Randomness.seeded(3)
+        return [[noisy(value, std, source) @ along for _ in range(40_000)] for value in exact]
 
-    honest = attack(*measured(), budget.delta)
+    honest = attack(*measured(noise * strategy.std), budget.delta)
     assert 0.3 < honest < budget.epsilon
-    whole = direct_ranges._sensitivity
-    monkeypatch.setattr(direct_ranges, "_sensitivity", lambda root, problem: whole(root, problem) / 2)
-    assert attack(*measured(), budget.delta) > budget.epsilon
+    assert attack(*measured(noise * strategy.std / 2), budget.delta) > budget.epsilon

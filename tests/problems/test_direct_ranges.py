@@ -1,72 +1,60 @@
-"""`direct` on ranges: the measured map, its sensitivity, the fit's optimum, the bounds."""
+"""`direct` on ranges: sensitivity, how noise is shared among levels, the joint model, the bounds."""
 
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import pytest
-from scipy import optimize, stats
+from scipy import stats
 
 import fastmwem as fm
-from fastmwem.mw.entropic import entropic_least_squares
-from fastmwem.privacy.budget import Budget, Unit
+from fastmwem.privacy.budget import Budget, Neighbours, Unit
 from fastmwem.privacy.randomness import Randomness
 from fastmwem.problems.direct_ranges import DirectRanges
-from fastmwem.problems.method import Problem
-from fastmwem.queries.prefix_root import PrefixRoot
+from fastmwem.problems.interval_strategy import IntervalStrategy, level_shares, level_signals
+from fastmwem.problems.method import Histogram, Problem
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
 
 
-def dense(root):
-    return np.array([root.answers(e) for e in np.eye(root.dim)]).T
+@pytest.mark.parametrize("signal", [1.0, 25.0, math.inf])
+@pytest.mark.parametrize("length", [2, 3, 7, 16])
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+def test_no_neighbour_moves_the_measurements_by_more_than_one(neighbours, length, signal):
+    """Brute force over all neighbours, at every way of sharing the noise; and the claim is not slack."""
+    strategy = IntervalStrategy(fm.ranges(length), Unit(Neighbours.parse(neighbours)), signal)
+    moves = [strategy.measure(Histogram(cell)) for cell in np.eye(length)]
+    if neighbours == "replace-one":
+        moves = [x - y for x, y in itertools.combinations(moves, 2)]
+    free = strategy.std == 0  # n, where it is public
+    assert free.sum() == (neighbours == "replace-one")
+    assert all(np.allclose(move[free], 0, atol=1e-9) for move in moves)
+    norms = [np.linalg.norm(move[~free] / strategy.std[~free]) for move in moves]
+    assert max(norms) <= 1 + 1e-9
+    assert max(norms) >= 0.7
 
 
-@pytest.mark.parametrize("n", [1, 2, 7, 64])
-def test_the_root_squares_to_the_prefix_sums(n):
-    root = PrefixRoot(n)
-    matrix = dense(root)
-    np.testing.assert_allclose(matrix @ matrix, np.tril(np.ones((n, n))), atol=1e-12)
-    w = np.random.default_rng(0).normal(size=n)
-    np.testing.assert_allclose(root.adjoint(w), matrix.T @ w, atol=1e-12)
+@pytest.mark.parametrize("signal", [2.0, 30.0, math.inf])
+def test_the_spread_of_a_range_covers_its_noise(signal):
+    workload = fm.ranges(13)
+    strategy = IntervalStrategy(workload, Unit(Neighbours.ADD_REMOVE), signal)
+    linear = np.array([strategy.estimates(row) for row in np.diag(strategy.std)])
+    actual = np.sqrt((linear**2).sum(axis=0))
+    assert (actual <= strategy.spread + 1e-9).all()
+    assert (strategy.spread <= 2.2 * actual.max()).all()
 
 
-@pytest.mark.parametrize("n", [2, 9, 40])
-def test_the_roots_norm_and_deviations_by_brute_force(n):
-    root = PrefixRoot(n)
-    matrix = dense(root)
-    columns = np.linalg.norm(matrix, axis=0)
-    assert columns.max() == pytest.approx(root.norm)
-    pairs = [np.linalg.norm(matrix[:, a] - matrix[:, b]) for a, b in itertools.combinations(range(n), 2)]
-    assert max(pairs) <= np.sqrt(2) * root.norm
-    rows = np.vstack([np.zeros(n), matrix])
-    claimed = root.range_deviations()
-    for a, b in itertools.combinations(range(n + 1), 2):
-        exact = np.linalg.norm(rows[b] - rows[a])
-        assert exact <= claimed[b - a] + 1e-12
-        assert claimed[b - a] <= 1.6 * exact
-
-
-def test_the_fit_is_the_optimum():
-    rng = np.random.default_rng(1)
-    root, total, std, tau = PrefixRoot(12), 100.0, 4.0, 3.0
-    truth = np.maximum(rng.normal(size=12), 0)
-    values = root.answers(truth * total / truth.sum()) + std * rng.normal(size=12)
-    fit = entropic_least_squares(root, values, std, total, tau=tau, move=1e-9, max_iterations=20_000)
-    assert fit.converged
-    assert fit.x.sum() == pytest.approx(total)
-
-    def objective(theta):
-        p = np.exp(theta - theta.max())
-        p /= p.sum()
-        return ((root.answers(total * p) - values) ** 2).sum() / (2 * std**2) + tau * (p @ np.log(p))
-
-    best = min(
-        optimize.minimize(objective, t, method="BFGS").fun for t in (np.zeros(12), np.log(truth + 0.1))
-    )
-    p = fit.x / total
-    assert objective(np.log(p)) <= best + 1e-6
+def test_levels_share_the_cost_by_what_they_can_tell():
+    """Water-filling: of the guess's own error it leaves less than even shares; all get some."""
+    assert level_shares(12, math.inf) == pytest.approx(np.full(12, 1 / 12))
+    for signal in (5.0, 30.0, 300.0):
+        shares, signals = level_shares(12, signal), level_signals(12, signal)
+        assert shares.sum() == pytest.approx(1)
+        assert (shares > 0).all()
+        assert (np.diff(shares) < 0).all() or signal > 100
+        assert (1 / (1 / signals + shares)).sum() < (1 / (1 / signals + 1 / 12)).sum()
 
 
 @pytest.mark.parametrize("neighbours", ["replace-one", "add-remove"])
@@ -85,10 +73,9 @@ def test_answers_are_near_and_bounds_hold(neighbours):
             accountant="zcdp",
             randomness=Randomness.seeded(seed),
         )
-        assert release.details["converged"]
         failures += np.abs(release.counts - workload.answers(h)) / release.total > release.bounds
+        assert release.evaluate(h).max_error < 0.05
     assert failures.max() <= stats.binom.ppf(1 - 1e-6, 60, 0.05)
-    assert release.evaluate(h).max_error < 0.02
 
 
 def test_several_columns_and_a_support():
@@ -110,21 +97,42 @@ def test_several_columns_and_a_support():
         assert release.report.events[0][1] == 2
 
 
-def test_measuring_beats_rounds_and_cells_on_long_lines():
-    h = np.rint(1e5 * np.random.default_rng(4).dirichlet(np.full(512, 2.0)))
-    plan = fm.plan(fm.ranges(512), n=100_000, epsilon=0.1, delta=1e-6)
-    assert plan.chosen == "direct"
-    errors = {
-        method: fm.query_release(
-            fm.ranges(512), h, epsilon=0.1, delta=1e-6, method=method, randomness=Randomness.seeded(1)
-        )
-        .evaluate(h)
-        .max_error
-        for method in ("direct", "histogram", "mwem")
-    }
-    assert errors["direct"] < min(errors["histogram"], errors["mwem"])
+def test_a_support_that_misses_a_column_s_cells_still_holds_a_model():
+    domain = fm.Domain.of_sizes({"a": 8, "b": 2})
+    support = np.array([[0, 0], [7, 1], [3, 0]])
+    table = np.tile([[5, 0]], (500, 1))  # private, and nowhere on the support
+    release = fm.query_release(fm.ranges(domain, "a"), table, **BUDGET, method="direct", support=support)
+    assert release.distribution.sum() == pytest.approx(1)
+    assert (release.distribution >= 0).all()
+
+
+@pytest.mark.parametrize(("kind", "rivals"), [("smooth", ["histogram", "mwem"]), ("few cells", ["mwem"])])
+@pytest.mark.parametrize("n", [1_000, 10_000, 1_000_000])
+def test_measuring_is_as_good_as_rounds_on_long_lines(n, kind, rivals):
+    """Whatever the table looks like: public numbers alone choose the method."""
+    rng = np.random.default_rng(4)
+    h = rng.multinomial(n, rng.dirichlet(np.full(512, 2.0 if kind == "smooth" else 0.01))).astype(float)
+    options = {"epsilon": 0.1, "delta": 1e-6}
+    assert fm.plan(fm.ranges(512), n=n, **options).chosen == "direct"
+
+    def error(method):
+        extra = {"rounds": 300} if method == "mwem" else {}
+        releases = [
+            fm.query_release(
+                fm.ranges(512), h, **options, method=method, randomness=Randomness.seeded(s), **extra
+            )
+            for s in range(5)
+        ]
+        return np.median([release.evaluate(h).max_error for release in releases])
+
+    assert error("direct") < 1.2 * min(map(error, rivals))
 
 
 def test_it_is_not_for_a_matrix():
     problem = Problem(fm.linear(np.eye(4)), Budget(1, 1e-6), Unit(), 100)
     assert DirectRanges().predict(problem) is None
+
+
+def test_a_line_of_one_cell_has_an_answer():
+    release = fm.query_release(fm.ranges(1), [40.0], **BUDGET, method="direct")
+    assert release.counts.tolist() == pytest.approx([40.0])

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastmwem.mw.entropic import simplex_multiplier
 from fastmwem.mw.loop import Progress
 from fastmwem.privacy.calibrate import fit_to_budget
 from fastmwem.privacy.events import laplace
@@ -112,4 +111,7 @@ def project_to_total(noisy: FloatArray, total: float) -> FloatArray:
     >>> project_to_total(np.array([3.0, -1.0, 2.0]), 4.0).tolist()
     [2.5, 0.0, 1.5]
     """
-    return np.maximum(noisy - simplex_multiplier(noisy, total), 0.0)
+    ordered = np.sort(noisy)[::-1]
+    excess = np.cumsum(ordered) - total
+    kept = int(np.flatnonzero(ordered * np.arange(1, noisy.size + 1) > excess)[-1]) + 1
+    return np.maximum(noisy - excess[kept - 1] / kept, 0.0)
