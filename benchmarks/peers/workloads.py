@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -86,7 +87,7 @@ def read_line(name: str, folder: Path | None) -> Asked | None:
     return line(np.load(path)) if path is not None and path.exists() else None
 
 
-def random_queries(m: int, _: Path | None, cells: int = 1_000, people: int = 20_000) -> Asked:
+def random_queries(m: int, people: int, _: Path | None, cells: int = 1_000) -> Asked:
     """Each asks for a random half of the cells, which are of very different size."""
     rng = np.random.default_rng(2)
     counts = rng.multinomial(people, rng.dirichlet(np.full(cells, 0.1)))
@@ -115,8 +116,10 @@ _ONE = "replace-one"
 _WAY = "all 3-way marginals"
 
 
-def _people(m: int) -> str:
-    return f"{m:,} random queries, 20,000 made-up people, 1,000 cells"
+def _random(m: int, people: int = 2_000, name: str = "") -> Workload:
+    made = partial(random_queries, m, people)
+    name = name or f"random 1e{round(math.log10(m))}"
+    return Workload(name, "matrix", "random queries to made-up people", 1, 1e-6, _ONE, made)
 
 
 WORKLOADS = (
@@ -137,10 +140,8 @@ WORKLOADS = (
         _ADD,
         partial(read_line, "HEPTH.n4096"),
     ),
-    Workload("random 1e3", "matrix", _people(10**3), 1, 1e-6, _ONE, partial(random_queries, 10**3)),
-    Workload("random 1e4", "matrix", _people(10**4), 1, 1e-6, _ONE, partial(random_queries, 10**4)),
-    Workload("random 1e5", "matrix", _people(10**5), 1, 1e-6, _ONE, partial(random_queries, 10**5)),
-    Workload("random 1e6", "matrix", _people(10**6), 1, 1e-6, _ONE, partial(random_queries, 10**6)),
+    *(_random(m) for m in (10**3, 10**4, 10**5, 10**6)),
+    _random(10**5, 20_000, "random 1e5, n=20,000"),
     Workload("paper n=500", "matrix", "the paper's queries, n = 500", 1, 1e-3, _ONE, partial(paper, 500)),
     Workload(
         "paper n=1e5", "matrix", "the paper's queries, n = 100,000", 1, 1e-3, _ONE, partial(paper, 100_000)
