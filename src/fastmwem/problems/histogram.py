@@ -29,7 +29,7 @@ __all__ = ["HistogramNoise", "laplace_tail", "project_to_total"]
 
 @dataclass(frozen=True)
 class HistogramNoise:
-    """Laplace noise on every cell: best where there are few cells, hopeless where there are many."""
+    """Laplace noise on every cell of the full domain: best where there are few, hopeless where many."""
 
     name = "histogram"
 
@@ -41,7 +41,7 @@ class HistogramNoise:
 
     def predict(self, problem: Problem) -> Prediction | None:
         """The noise of the largest query, over n; what the projection gains is not promised."""
-        if problem.n is None:
+        if problem.n is None or problem.on_support:
             return None
         _, scale = self.noise(problem)
         sizes = problem.workload.answers(np.ones(problem.cells))

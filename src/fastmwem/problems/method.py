@@ -53,6 +53,11 @@ class Problem:
         return self.workload.importance
 
     @property
+    def on_support(self) -> bool:
+        """Whether the model lives on public records instead of the full domain."""
+        return self.asked is not None and self.asked is not self.workload
+
+    @property
     def largest_weight(self) -> float:
         """By how much the weights multiply the sensitivity of a score."""
         return 1.0 if self.weights is None else float(self.weights.max())
@@ -76,7 +81,7 @@ class PrivateData(ABC):
 
     @abstractmethod
     def histogram(self) -> FloatArray:
-        """H: a count for every cell of the support; `TooLarge` where there are too many cells."""
+        """H: a count for every cell of the full domain; `TooLarge` where there are too many cells."""
 
     @abstractmethod
     def marginal(self, columns: tuple[int, ...]) -> FloatArray:
@@ -116,13 +121,15 @@ class Records(PrivateData):
     """
 
     def __init__(self, codes: IntArray, domain: Domain) -> None:
-        self._codes = check_records(domain, codes)
+        self._codes = check_records(domain, codes, least=0)  # whether there are rows may be private
         self._domain = domain
 
     def rows(self) -> int:
         return len(self._codes)
 
     def answers(self, queries: Queries) -> FloatArray:
+        if not len(self._codes):
+            return np.zeros(queries.m)
         if hasattr(queries, "on"):  # on its own records, a table has weight 1 everywhere
             return place(queries, self._codes).answers(np.ones(len(self._codes)))
         return queries.answers(self.histogram())
@@ -139,7 +146,10 @@ class Records(PrivateData):
 
 
 def check_histogram(counts: Any) -> FloatArray:
-    """`counts` as finite, non-negative float64 in one dimension with a positive sum."""
+    """`counts` as finite, whole, non-negative float64 in one dimension.
+
+    All 0 is a table like any other: whether it has rows is private where n is.
+    """
     try:
         array = np.asarray(counts, np.float64).ravel()
     except (TypeError, ValueError):
@@ -150,8 +160,10 @@ def check_histogram(counts: Any) -> FloatArray:
         raise InvalidArgument("histogram must be finite: it holds NaN or infinity.")
     if (array < 0).any():
         raise InvalidArgument("histogram must not be negative: give the count of rows in each cell.")
-    if not array.sum() > 0:
-        raise InvalidArgument("histogram must hold at least one row: all of its cells are 0.")
+    if (array != np.rint(array)).any():
+        raise InvalidArgument(
+            "histogram must hold whole numbers, the count of rows in each cell: not shares, and not weights."
+        )
     return array
 
 

@@ -186,6 +186,8 @@ def query_release(
     private_data = _private_data(data, asked)
     if unit.neighbours is Neighbours.REPLACE_ONE:
         size = int(private_data.rows())  # public here
+        if size < 1:
+            raise InvalidArgument("data must hold at least one row: its cells are all 0.")
         if n is not None and check_whole("n", n) != size:
             raise InvalidArgument("n must be the number of rows of the data under replace-one: leave it out.")
         n = size

@@ -21,6 +21,7 @@ from fastmwem.queries.base import FloatArray, Queries
 
 __all__ = ["Joint", "QueryStrategy", "Stage", "Strategy"]
 
+_LARGEST_DOMAIN = 1 << 26  # cells
 TOTAL_SHARE = 0.02  # of the squared sensitivity, for the number of rows where nothing else tells it
 
 Stage = tuple[
@@ -61,7 +62,7 @@ class QueryStrategy(Strategy):
 
     def __init__(self, asked: Queries, placed: Queries, unit: Unit) -> None:
         self.asked = asked
-        columns = float(asked.adjoint(np.ones(asked.m)).max())
+        columns = _most_answered(asked)
         k = unit.rows_per_person
         if unit.neighbours is Neighbours.ADD_REMOVE:
             total, each = k / math.sqrt(TOTAL_SHARE), k * math.sqrt(columns / (1 - TOTAL_SHARE))
@@ -76,6 +77,13 @@ class QueryStrategy(Strategy):
 
     def estimates(self, values: FloatArray) -> FloatArray:
         return values[1:]
+
+
+def _most_answered(asked: Queries) -> float:
+    """C, or a bound on it where the domain is too large to go through: no row satisfies more than all m."""
+    if asked.dim > _LARGEST_DOMAIN:
+        return float(asked.m)
+    return float(asked.adjoint(np.ones(asked.m)).max())
 
 
 class Joint(Strategy):

@@ -203,13 +203,12 @@ def downward_closure(subsets: Iterable[Subset]) -> tuple[Subset, ...]:
     return tuple(sorted(closed, key=lambda s: (len(s), s)))
 
 
-def check_records(domain: Domain, records: IntArray) -> IntArray:
-    """`records` as an integer array of cell codes, if it lies on `domain`."""
+def check_records(domain: Domain, records: IntArray, least: int = 1) -> IntArray:
+    """`records` as an integer array of cell codes, if it lies on `domain` and has `least` rows."""
     given = np.asarray(records)
-    if given.ndim != 2 or given.shape[1] != len(domain.columns) or not len(given):
-        raise DomainError(
-            f"records must be a non-empty table with {len(domain.columns)} columns of cell codes."
-        )
+    if given.ndim != 2 or given.shape[1] != len(domain.columns) or len(given) < least:
+        kind = "non-empty table" if least else "table"
+        raise DomainError(f"records must be a {kind} with {len(domain.columns)} columns of cell codes.")
     codes = given.astype(np.int64)
     if (codes != given).any() or (codes < 0).any() or (codes >= np.asarray(domain.shape)).any():
         raise DomainError("records must hold whole cell codes from 0 to the size of their column less 1.")
