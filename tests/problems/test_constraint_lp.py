@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
-from fastmwem.errors import BoundLooksPrivate, InvalidArgument
+from fastmwem.errors import BoundLooksPrivate, InvalidArgument, TooLarge
 from fastmwem.index.tail import Assumed, Certified, PerfectExcept
 from fastmwem.lp.people import clipped_rows
 from fastmwem.lp.violations import violations
@@ -124,6 +124,7 @@ def test_planted_covering(sparse):
     seen = violations(A, np.ones(10_000), answer.x, sense="covering")
     assert seen.count(0.3) == 0
     assert seen.cvar(500) <= answer.alpha
+    assert not answer.report.private  # seeded
     assert answer.fun == pytest.approx(10)
     assert violations(A, np.ones(10_000), np.full(100, 0.1), sense="covering").count(0.3) == 10_000
     printed = _seeded(1, rows, np.ones(10_000), **public, schedule="paper", alpha=0.3, rounds=300)
@@ -252,6 +253,29 @@ def test_nothing_released_or_shown_tells_the_number_of_rows():
         assert str(m) not in repr(clipped_rows(np.ones((m, 3)), 1.0, np.ones(3), (0, 1), "packing"))
 
 
+@pytest.mark.parametrize("make", [np.array, csr_array])
+def test_too_little_memory_is_said_without_a_number_of_rows(make, monkeypatch):
+    public = {
+        "c": np.ones(3), "opt": 1, "coef_bounds": 1, "rhs_bounds": (0, 1), "n_rows_public": 10**13,
+        "epsilon": 1, "delta": 1e-6, "rounds": 5,
+    }  # fmt: skip
+    said = set()
+    for m in (0, 7, 1_234):
+        with pytest.raises(TooLarge, match=r"max_violated = 1e\+12 rows needs about") as error:
+            solve_constraint_private(make(np.ones((m, 3))), 1.0, max_violated=1e12, **public)
+        said.add(str(error.value).split(" GB of memory")[0])  # then follows what is free just now
+    assert len(said) == 1
+
+    def refuse(*_, **__):
+        raise TooLarge("1234 rows")
+
+    monkeypatch.setattr("fastmwem.problems.constraint_lp.make_selector", refuse)
+    with pytest.raises(TooLarge, match="A_ub needs more memory than is free") as error:
+        solve_constraint_private(make(np.ones((1_234, 3))), 1.0, max_violated=9, **public)
+    assert "1234" not in str(error.value)
+    assert error.value.__suppress_context__
+
+
 def test_public_bounds_that_look_read_off_the_rows_draw_a_warning():
     public = {
         "c": np.ones(3), "opt": 1, "coef_bounds": 1, "rhs_bounds": (0, 1), "max_violated": 4,
@@ -297,6 +321,8 @@ def test_a_person_with_more_rows_costs_more():
     assert five.sensitivity == pytest.approx(5 * one.sensitivity)
     assert five.alpha > one.alpha
     assert plan_constraint(**common, rows_per_person=500).sensitivity == pytest.approx(2)  # never above W
+    answer = solve_constraint_private(np.ones((9, 9)), 1.0, **common, rounds=3, rows_per_person=5)
+    assert "one person with at most 5 rows are added or removed" in answer.report.statement
 
 
 def test_paper_schedule_takes_the_printed_constants():
@@ -313,6 +339,7 @@ def test_paper_schedule_takes_the_printed_constants():
     ("change", "words"),
     [
         ({"c": [1.0, 0.0]}, "c must have at least two entries, all above 0"),
+        ({"c": [1e-300, 1.0], "coef_bounds": 1e10, "opt": 1e-200}, "beyond float64"),
         ({"opt": 0}, "opt must be above 0"),
         ({"opt": None}, "opt must be given, or opt_grid"),
         ({"opt_grid": [1.0]}, "not both"),

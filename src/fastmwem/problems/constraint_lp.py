@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from fastmwem.errors import InvalidArgument, check_positive, check_probability
+from fastmwem.errors import InvalidArgument, TooLarge, check_memory, check_positive, check_probability
 from fastmwem.index.tail import parse_tail
 from fastmwem.lp.people import PeopleRows, clipped_rows
 from fastmwem.lp.program import Matrix
@@ -178,13 +178,21 @@ def solve_constraint_private(
         "tail": parse_tail(tail),
         "accountant": accountant,
     }
-    people = clipped_rows(A_ub, b_ub, public.upper, public.rhs, public.sense)
+    # What any number of rows needs, there being at least s of them once they are filled up: public.
+    width = 1 if hasattr(A_ub, "tocsr") else public.dim
+    check_memory(f"max_violated = {public.s:g} rows", 8.0 * public.s * (width + 4), "declare fewer")
     randomness = Randomness.private() if randomness is None else randomness
-    game = _Game(public, people, budget, options, randomness, (selection, index, tail), progress)
-    if opt is not None:
-        return _result(game, game.solve(float(opt)), float(opt), ())
-    found, tried, answer = search(grid, game.solve, public.s * _ACCEPTED, public.sense == "packing")
-    return _result(game, answer, found, tried)
+    try:
+        people = clipped_rows(A_ub, b_ub, public.upper, public.rhs, public.sense)
+        game = _Game(public, people, budget, options, randomness, (selection, index, tail), progress)
+        if opt is not None:
+            return _result(game, game.solve(float(opt)), float(opt), ())
+        found, tried, answer = search(grid, game.solve, public.s * _ACCEPTED, public.sense == "packing")
+        return _result(game, answer, found, tried)
+    except (MemoryError, TooLarge):  # their messages tell sizes, and so how many rows there are
+        raise TooLarge(
+            "A_ub needs more memory than is free: use a larger machine, sparse rows or selection='exhaustive'."
+        ) from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,15 +220,17 @@ def _grid(opt: float | None, opt_grid: Any) -> FloatArray:
 def _columns(public: PublicProgram, people: PeopleRows) -> Queries:
     """Column j as A_:j / c_j (packing: with a minus) over the rows, with empty rows up to ceil(s)."""
     scale = (1.0 if public.sense == "covering" else -1.0) / public.c
-    missing = max(0, math.ceil(public.s) - len(people.b))
+    count = max(math.ceil(public.s), len(people.b))
     if hasattr(people.A, "tocsr"):
         from scipy import sparse
 
-        rows = sparse.vstack([people.A, sparse.csr_array((missing, public.dim))], format="csr")
+        rows = people.A.copy()
+        rows.resize((count, public.dim))
         columns: Matrix = rows @ sparse.diags_array(scale)
         return as_queries(columns.T.tocsr())
-    rows = np.vstack([people.A, np.zeros((missing, public.dim))]) if missing else people.A
-    return as_queries(np.ascontiguousarray((rows * scale).T))
+    dense = np.zeros((public.dim, count))
+    np.multiply(people.A.T, scale[:, None], out=dense[:, : len(people.b)])
+    return as_queries(dense)
 
 
 class _Game:
@@ -338,10 +348,11 @@ def _message(
         f"{plan.alpha:.4g} if some x with c.x = {plan.opt:.6g} violates none; rows were clipped to the "
         "public bounds."
     ]
-    if searched and found is None:
-        said.insert(0, "No value on opt_grid was accepted; this is the answer for its easiest.")
-    elif searched:
-        said.insert(0, f"{found:.6g} is the best value of OPT that was accepted.")
+    if searched:
+        rule = f"a value is accepted if the count that is bought is at most {public.s * _ACCEPTED:g}"
+        best = f"{found:.6g} is the best value of OPT that was accepted"
+        none = "No value on opt_grid was accepted, and this is the answer for its easiest"
+        said.insert(0, f"{none if found is None else best} ({rule}).")
     if bought is not None:
         said.append(f"Bought: {bought}.")
     return " ".join(said)

@@ -62,6 +62,10 @@ class PublicProgram:
             raise InvalidArgument(
                 "coef_bounds must be the largest coefficients, none below 0 and some above."
             )
+        with np.errstate(over="ignore"):
+            reaches = upper / cost
+        if not np.isfinite(reaches).all():
+            raise InvalidArgument("c must not be so small that coef_bounds / c is beyond float64.")
         low, high = as_vector("rhs_bounds", rhs_bounds, 2)
         if low > high:
             raise InvalidArgument("rhs_bounds must be (low, high) with low <= high.")

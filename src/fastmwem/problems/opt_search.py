@@ -9,8 +9,8 @@ promised of each with 1 - beta/probes.
 **One logarithm** (scalar-private, every b_i >= b_min > 0). If |b - b'|_inf <= Delta then b' <= b + Delta
 <= (1 + r) b with r = Delta/b_min, so x feasible for b' makes x/(1 + r) feasible for b, and OPT(b) >=
 OPT(b')/(1 + r); by symmetry |ln OPT - ln OPT'| <= ln(1 + r). A private b is first raised to b_min where it
-is below (and cut to 1e9 b_min above, where no solver is exact), which brings neighbours no farther apart: b' <=
-(1 + r) b holds of the clipped ones too.
+is below (and cut to 1e9 b_min above, where no solver is exact), which brings neighbours no farther apart:
+b' <= (1 + r) b holds of the clipped ones too.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ __all__ = [
     "stage",
 ]
 
-# HiGHS keeps rows to 1e-7 and reduced costs to 1e-7. In `_scaled` units b >= 1 and OPT >= 1, so ln OPT is off
-# by little more: with duals y the first costs at most 1e-7 sum y <= 1e-7 b.y = 1e-7 OPT, and the second at most
-# 1e-7 sum x, which is 1e-7 OPT where c > 0.
+# HiGHS keeps rows and reduced costs to 1e-7. In the units of `_scaled`, b >= 1 and OPT >= 1, so ln OPT is off
+# by little more: with duals y the first costs at most 1e-7 sum y <= 1e-7 b.y = 1e-7 OPT, and the second at
+# most 1e-7 sum x, which is 1e-7 OPT where c > 0.
 _SOLVER = 1e-5
 _LARGEST = 1e9  # b beyond this many times b_min is cut to it: HiGHS would keep it inexactly, or not at all
 
@@ -181,10 +181,10 @@ def estimate_opt(
 
 
 def _scaled(rows: Matrix, cost: FloatArray) -> tuple[Matrix, FloatArray, float]:
-    """Rows and costs for x'_j = |c_j| x_j / unit; `unit` is the best c.x for b = 1 that one x_j reaches alone.
+    """Rows and costs for x'_j = |c_j| x_j / unit; `unit`: the best c.x that one x_j reaches alone for b = 1.
 
-    All public. Costs are then 1, -1 or 0, the optimum is at least 1 for b >= 1, and every column of cost 1 has
-    an entry of at least 1, which the solver does not take for 0.
+    All public. Costs are then 1, -1 or 0, the optimum is at least 1 for b >= 1, and a column of cost 1 has an
+    entry of at least 1, which the solver does not take for 0.
     """
     peaks = rows.max(axis=0)
     peaks = peaks.toarray().ravel() if hasattr(peaks, "toarray") else peaks
