@@ -225,6 +225,13 @@ def test_the_message_names_region_and_units(kind):
     answer = _seeded(1, A, b, row_weights=weights, **options)
     assert ("weighted rows" in answer.message) == (kind is not None)
     assert "x >= 0 with sum x = 1" in answer.message
+    public = answer.report.public_inputs  # what the caller vouches for is about b as given
+    assert public["sensitivity"] == 1e-3
+    assert public.get("sensitivity of a weighted row") == (
+        None if kind is None else answer.plan.score_range / 2
+    )
+    each = _seeded(1, A, b, **{**options, "sensitivity": np.linspace(0, 1e-3, 40)})
+    assert each.report.public_inputs["sensitivity"] == "0 to 0.001, by entry of b"
     shifted = _seeded(1, A, b, bounds=(-1, None), radius=3, **options)
     assert "sum x <= 3, x counted from its bounds" in shifted.message
     assert "x >= 0 with c.x = 0.5" in _seeded(1, A, b, c=np.ones(6), opt=0.5, **options).message

@@ -174,7 +174,7 @@ def solve_scalar_private(
         else:
             tolerance = plan.alpha if alpha is None else float(alpha)
             found, probes, answer = search(grid, game.solve, tolerance, program.sense == "max")
-    return _result(problem, plan, ledger, randomness, relation, answer, found, probes)
+    return _result(problem, plan, sensitivity, ledger, randomness, relation, answer, found, probes)
 
 
 _ARRAYS = ("c", "A_eq", "b_eq", "bounds")
@@ -258,6 +258,7 @@ def _default_grid(problem: ScalarProblem) -> FloatArray:
 def _result(
     problem: ScalarProblem,
     plan: ScalarPlan,
+    sensitivity: Any,
     ledger: Ledger,
     randomness: Randomness,
     relation: Neighbours,
@@ -299,7 +300,8 @@ def _result(
             public_inputs={
                 "rows": plan.rows,
                 "columns": plan.dim,
-                "sensitivity": problem.sensitivity,
+                "sensitivity": _declared(sensitivity),
+                **({"sensitivity of a weighted row": problem.sensitivity} if problem.weighted else {}),
                 **(game if plan.method == "mw" else {}),
             },
         ),
@@ -308,6 +310,12 @@ def _result(
         certificate=answer.certificate,
         probes=probes,
     )
+
+
+def _declared(sensitivity: Any) -> float | str:
+    """Delta as the caller gave it, about b as given."""
+    least, most = float(np.min(sensitivity)), float(np.max(sensitivity))
+    return most if least == most else f"{least:g} to {most:g}, by entry of b"
 
 
 def _message(
