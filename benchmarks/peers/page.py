@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.peers.run import LONG, RESULTS, Row, read
+from benchmarks.peers.run import RESULTS, Row, read
 from fastmwem.lab.figures import axes, legend, save
 
 __all__ = ["Group", "Verdict", "charts", "groups", "main", "page", "verdict"]
@@ -107,7 +107,6 @@ def page(rows: list[Row]) -> str:
     """The prose with tables and verdicts in their places."""
     found = groups(rows)
     parts = {
-        "long": f"{LONG:g}",
         "limit": " or ".join(f"{limit:g}" for limit in sorted({row["limit"] for row in rows})),
         "slack": f"{SLACK:g}",
         "summary": summary(found),

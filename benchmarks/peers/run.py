@@ -1,6 +1,6 @@
 """Measures what is missing.
 
-    python -m benchmarks.peers.run [--data DIR] [--limit 200] [--again WORD] [WORD ...]
+    python -m benchmarks.peers.run [--data DIR] [--limit 200] [--long 20] [--again WORD] [WORD ...]
 
 A word measures only cases in whose name (workload, method) it occurs; `--again` drops such cases first.
 Each run is a process of its own with one thread and a limit on its processor time; what it says goes at
@@ -33,7 +33,7 @@ from benchmarks.peers.workloads import WORKLOADS, Workload
 __all__ = ["RESULTS", "Case", "Data", "campaign", "cases", "main", "measure", "read", "write"]
 
 RESULTS = Path(__file__).parent / "results.parquet"
-LONG = 20.0  # processor seconds: a method that takes longer runs once
+LONG = 20.0  # processor seconds: what takes longer is run once
 ENVIRONMENT = dict.fromkeys(
     (
         "OMP_NUM_THREADS",
@@ -244,10 +244,10 @@ def _compared(answers: np.ndarray, truth: np.ndarray, prefix: str) -> Row:
     return {f"{prefix}max_error": float(error.max()), f"{prefix}mean_error": float(error.mean())}
 
 
-def superfluous(case: Case, rows: list[Row]) -> bool:
+def superfluous(case: Case, rows: list[Row], long: float) -> bool:
     """Whether it was measured, or a run of the same with another seed took long, or did not come through."""
     same = [r for r in rows if all(r[k] == v for k, v in case.key.items() if k != "seed")]
-    once = any(r["status"] != "ok" or (r["cpu"] or 0) > LONG for r in same)
+    once = any(r["status"] != "ok" or (r["cpu"] or 0) > long for r in same)
     return once or any(r["seed"] == case.seed for r in same)
 
 
@@ -256,6 +256,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("words", nargs="*")
     parser.add_argument("--data", type=Path, help="a folder with tables that are not handed on")
     parser.add_argument("--limit", type=float, default=200.0, help="processor seconds of a run")
+    parser.add_argument("--long", type=float, default=LONG, help="what takes longer is run once")
     parser.add_argument("--again", action="append", default=[], metavar="WORD", help="forget these first")
     parser.add_argument("--out", type=Path, default=RESULTS)
     asked = parser.parse_args(arguments)
@@ -270,14 +271,16 @@ def main(arguments: list[str]) -> int:
     ]
     VENVS.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=VENVS) as scratch:
-        campaign(chosen, rows, Data(asked.data, Path(scratch)), asked.limit, asked.out)
+        campaign(chosen, rows, Data(asked.data, Path(scratch)), asked.limit, asked.out, asked.long)
     return 0
 
 
-def campaign(chosen: Iterable[Case], rows: list[Row], data: Data, limit: float, out: Path) -> None:
+def campaign(
+    chosen: Iterable[Case], rows: list[Row], data: Data, limit: float, out: Path, long: float = LONG
+) -> None:
     """Measure those of `chosen` that `rows` lack, and write after each."""
     for case in chosen:
-        if superfluous(case, rows) or data.of(case.workload) is None:
+        if superfluous(case, rows, long) or data.of(case.workload) is None:
             continue
         if case.method.kind == "ours" and case.seed == 0:
             measure(case, data, limit)  # leaves compiled code on disk, as anybody's first use does

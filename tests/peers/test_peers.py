@@ -124,8 +124,7 @@ def test_a_peer_that_is_not_installed_is_said_to_be_so(data, monkeypatch, tmp_pa
     assert row["note"]
 
 
-def test_a_stopped_campaign_goes_on_where_it_was(fake, data, tmp_path, monkeypatch):
-    monkeypatch.setattr(run, "LONG", 1e9)
+def test_a_stopped_campaign_goes_on_where_it_was(fake, data, tmp_path):
     out, log = tmp_path / "results.parquet", tmp_path / "log"
     cases = [fake("off_by_a_tenth", seed=seed) for seed in range(3)]
     run.campaign(cases[:2], [], data, 60, out)
@@ -136,11 +135,10 @@ def test_a_stopped_campaign_goes_on_where_it_was(fake, data, tmp_path, monkeypat
     assert [row["seed"] for row in run.read(out)] == [0, 1, 2]
 
 
-def test_what_took_long_or_failed_is_run_once(fake, data, tmp_path, monkeypatch):
-    monkeypatch.setattr(run, "LONG", 0.0)
+def test_what_took_long_or_failed_is_run_once(fake, data, tmp_path):
     out = tmp_path / "results.parquet"
     cases = [fake(name, seed=seed) for name in ("off_by_a_tenth", "broken") for seed in range(2)]
-    run.campaign(cases, [], data, 60, out)
+    run.campaign(cases, [], data, 60, out, long=0.0)
     assert [(row["method"], row["seed"]) for row in run.read(out)] == [
         ("fake off_by_a_tenth", 0),
         ("fake broken", 0),
