@@ -191,7 +191,7 @@ def solve_constraint_private(
         return _result(game, answer, found, tried)
     except (MemoryError, TooLarge):  # their messages tell sizes, and so how many rows there are
         raise TooLarge(
-            "A_ub needs more memory than is free: use a larger machine, sparse rows or selection='exhaustive'."
+            "A_ub needs more memory than is free: use a larger machine, sparse rows or exhaustive selection."
         ) from None
 
 
