@@ -61,7 +61,7 @@ class Direct:
         reach = largest * deviations * min(1.0, 0.55 * ratio**0.09)
         return Prediction(
             self.name,
-            reach / (1 + 4 * reach),
+            reach / math.hypot(1, 4 * reach),
             min(1.0, 0.7 * typical * min(1.0, 0.17 * ratio**0.37)),
             rounds=1,
             seconds=2e-5 * problem.cells
