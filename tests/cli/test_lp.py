@@ -61,6 +61,22 @@ def test_a_model_with_a_private_right_hand_side(model, tmp_path, capsys):
         assert "0.31715" not in text  # nothing noisy is said to so many digits
 
 
+def test_the_report_names_the_rows_that_were_picked(tmp_path):
+    rows = "".join(f" L R{i}\n" for i in range(400))
+    entries = "".join(f" X R{i} {i % 7}\n" for i in range(400)) + "".join(
+        f" Y R{i} {i % 5}\n" for i in range(400)
+    )
+    rhs = "".join(f" RHS R{i} 0.5\n" for i in range(400))
+    path = tmp_path / "wide.mps"
+    path.write_text(f"NAME WIDE\nROWS\n N COST\n{rows}COLUMNS\n{entries}RHS\n{rhs}ENDATA\n")
+    options = ["--private", "rhs", "--sensitivity", "1e-2", "--radius", "2", *BUDGET, "--quiet"]
+    assert run(["lp", str(path), *options, "--out", str(tmp_path / "out")]) == 0
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "picked" in page
+    assert ">R" in page
+    assert ">row " not in page
+
+
 def test_baskets_of_people(baskets, tmp_path, capsys):
     out = tmp_path / "out"
     assert run(["lp", *baskets, *ROWS, "--certificate", "--json", "--out", str(out)]) == 0

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 
 from fastmwem.errors import DataError, InvalidArgument
 from fastmwem.lp.program import LinearProgram
-from fastmwem.lp.standard import Simplex, standard_form
+from fastmwem.lp.standard import Simplex, row_names, standard_form
 
 MPS = """NAME          SMALL
 ROWS
@@ -120,6 +120,21 @@ def test_rows_without_a_bound_are_dropped_and_box_rows_are_public():
     form = standard_form(lp, np.array([0.5, 0.25]))
     np.testing.assert_allclose(form.b, [3, 2])
     np.testing.assert_allclose(form.sensitivity, [0.25, 0])
+
+
+def test_rows_keep_their_names_through_the_reduction(mps, tmp_path):
+    lp = LinearProgram.from_mps(mps)
+    names, form = row_names(lp), standard_form(lp, np.ones(3))
+    assert names == (
+        "LIM1", "LIM2 (at least)", "MYEQN (at most)", "MYEQN (at least)",
+        "upper bound of X", "upper bound of Y",
+    )  # fmt: skip
+    assert len(names) == len(form.b)
+    np.testing.assert_allclose(form.b + form.A @ lp.lower, [4, -1, 7, -7, 4, 1])  # b, and widths of the boxes
+    assert row_names(_by_hand()) == ()
+    ranged = tmp_path / "ranged.mps"
+    ranged.write_text(MPS.replace("BOUNDS", "RANGES\n    RNG       LIM1         2.5\nBOUNDS"))
+    assert row_names(LinearProgram.from_mps(ranged))[:3] == ("LIM1", "LIM1 (at least)", "LIM2 (at least)")
 
 
 def test_simplex_maps_keep_products():

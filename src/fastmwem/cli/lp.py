@@ -162,8 +162,6 @@ def command(
 class _Rhs:
     """A model file whose right-hand side is private."""
 
-    candidates: tuple[str, ...] = ()
-
     def __init__(
         self,
         file: Path,
@@ -174,6 +172,7 @@ class _Rhs:
         shared: dict[str, Any],
     ) -> None:
         from fastmwem.lp.program import LinearProgram
+        from fastmwem.lp.standard import row_names
 
         if sensitivity is None:
             raise InvalidArgument("sensitivity is missing: pass --sensitivity with --private rhs.")
@@ -183,6 +182,7 @@ class _Rhs:
             )
         self.program = LinearProgram.from_mps(file)
         self.names = self.program.names or tuple(f"x{j}" for j in range(self.program.dim))
+        self.candidates = (*row_names(self.program), "c.x")
         self.options = {
             **shared,
             "sensitivity": sensitivity,

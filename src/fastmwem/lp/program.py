@@ -80,6 +80,7 @@ class LinearProgram:
     names: tuple[str, ...] = ()
     constant: float = 0.0
     both_ways: bool = False
+    rows: tuple[str, ...] = ()  # names of the inequalities, then of the equalities, where the source has some
 
     @classmethod
     def from_linprog(
@@ -95,6 +96,7 @@ class LinearProgram:
         names: tuple[str, ...] = (),
         constant: float = 0.0,
         both_ways: bool = False,
+        rows: tuple[str, ...] = (),
     ) -> LinearProgram:
         """The arguments of `scipy.optimize.linprog`, in its order; `c` may be None (feasibility only).
 
@@ -111,7 +113,8 @@ class LinearProgram:
             raise InvalidArgument("b_ub must not hold -inf, and b_eq must be finite.")
         cost = None if c is None else as_vector("c", c, dim)
         limits = _bounds(bounds, dim)
-        return cls(cost, ub, rhs_ub, eq, rhs_eq, *limits, sense, tuple(names), constant, both_ways)
+        more = (sense, tuple(names), constant, both_ways, tuple(rows))
+        return cls(cost, ub, rhs_ub, eq, rhs_eq, *limits, *more)
 
     @classmethod
     def from_mps(cls, path: str | Path) -> LinearProgram:

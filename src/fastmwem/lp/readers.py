@@ -43,6 +43,7 @@ def read_highs(highs: Any) -> LinearProgram:
     low, high = np.array(lp.row_lower_), np.array(lp.row_upper_)
     equal, below, above = low == high, (low != high) & (high < np.inf), (low != high) & (low > -np.inf)
     maximise = lp.sense_ == highspy.ObjSense.kMaximize
+    called = np.array([str(name) for name in lp.row_names_] or [""] * lp.num_row_, dtype=object)
     return LinearProgram.from_linprog(
         np.array(lp.col_cost_),
         sparse.vstack([rows[below], -rows[above]], format="csr"),
@@ -54,6 +55,7 @@ def read_highs(highs: Any) -> LinearProgram:
         names=tuple(lp.col_names_),
         constant=float(lp.offset_),
         both_ways=bool(below.any() and above.any()),
+        rows=(*called[below], *(f"{name} (at least)" for name in called[above]), *called[equal]),
     )
 
 

@@ -14,7 +14,7 @@ from fastmwem.errors import InvalidArgument
 from fastmwem.lp.program import LinearProgram, Matrix
 from fastmwem.queries.base import FloatArray
 
-__all__ = ["Simplex", "StandardForm", "standard_form"]
+__all__ = ["Simplex", "StandardForm", "row_names", "standard_form"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,6 +68,22 @@ def standard_form(lp: LinearProgram, sensitivity: FloatArray) -> StandardForm:
         back = _back(down, free, dim)
         A, c = A @ back, (None if c is None else back.T @ c)
     return StandardForm(A, b, moves, c, offset, back)
+
+
+def row_names(lp: LinearProgram) -> tuple[str, ...]:
+    """What the rows of `standard_form` are, in its order; () where the rows of `lp` have no names."""
+    if len(lp.rows) != len(lp.b_ub) + len(lp.b_eq):
+        return ()
+    kept = [name for name, b in zip(lp.rows, lp.b_ub, strict=False) if np.isfinite(b)]
+    equal = lp.rows[len(lp.b_ub) :]
+    boxed = np.flatnonzero(np.isfinite(lp.lower) & np.isfinite(lp.upper))
+    variables = lp.names if len(lp.names) == lp.dim else [f"x[{j}]" for j in range(lp.dim)]
+    return (
+        *kept,
+        *(f"{name} (at most)" for name in equal),
+        *(f"{name} (at least)" for name in equal),
+        *(f"upper bound of {variables[j]}" for j in boxed),
+    )
 
 
 def _back(down: np.ndarray, free: np.ndarray, dim: int) -> Matrix:

@@ -65,7 +65,7 @@ def render_lp_report(
         section("The plan", paragraph(answer.plan.verdict), table(("", ""), answer.plan.facts)),
         section("The solution", _solution(answer, names, "x.csv")),
         section("What the rounds picked", _trajectory(answer, candidates)),
-        section("What was bought", _certificates(answer)),
+        section("What is known of the violations", _certificates(answer)),
         section(
             "What was spent",
             table(("times", "mechanism"), [(f"{n:,}", e) for e, n in report.events], numeric=[0]),
