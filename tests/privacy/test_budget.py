@@ -6,7 +6,7 @@ from dataclasses import FrozenInstanceError
 import pytest
 
 from fastmwem.errors import InvalidArgument
-from fastmwem.privacy.budget import Budget, Neighbours, Unit
+from fastmwem.privacy.budget import Budget, Neighbours, Unit, rounded_up
 
 
 def test_a_budget_is_a_value():
@@ -25,6 +25,13 @@ def test_a_budget_needs_a_positive_epsilon(epsilon):
 def test_a_budget_needs_a_delta_between_0_and_1(delta):
     with pytest.raises(InvalidArgument, match="delta"):
         Budget(1, delta)
+
+
+def test_what_was_spent_is_never_rounded_down():
+    for spent in (1.00049, 0.1234400001, 7.0, 1e-300, 0.99999995):
+        assert spent <= rounded_up(spent) <= spent * 1.001
+    assert rounded_up(math.inf) == math.inf
+    assert rounded_up(0.0) == 0
 
 
 def test_neighbours_are_named():

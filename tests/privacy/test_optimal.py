@@ -90,6 +90,19 @@ def test_rounding_never_lowers_the_curve(eps0):
                 assert BoundedRangeProfile(eps0, rounds, 1e-3 * eps0).delta(epsilon) >= truth
 
 
+@pytest.mark.parametrize("eps0", [1e-9, 1e-5, 0.01, 1.0, 7.3, 29.9])
+def test_nodes_of_one_round_are_exact_and_rounded_up(eps0):
+    """V_0 is its own chord, so V_1 is D_1 at the nodes: rounding alone lifts it, if not much."""
+    g, v = _nodes(eps0, 1, 128)
+    with mpmath.workdps(40):
+        assert 128 * mpmath.mpf(g) >= mpmath.mpf(eps0)
+        top = mpmath.exp(128 * mpmath.mpf(g))
+        for i, value in enumerate(v[:-1]):
+            exact = (mpmath.sqrt(top) - mpmath.exp(i * mpmath.mpf(g) / 2)) ** 2 / (top - 1)
+            assert exact <= mpmath.mpf(value) <= exact * (1 + 1e-4)
+        assert v[-1] == 0
+
+
 @pytest.mark.parametrize("eps0", [0.01, 0.3, 2.0])
 def test_one_round_is_the_best_two_point_mechanism(eps0):
     p, q = two_point(eps0, np.linspace(0, eps0, 20_001))

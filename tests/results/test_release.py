@@ -33,6 +33,13 @@ def test_answers_and_histogram_are_arrow_tables(release):
     assert (first["a"], first["b"], first["c"]) == ("0", "0", "0")
 
 
+def test_the_statement_never_says_less_than_was_spent():
+    made = fm.query_release(fm.prefixes(4), [5, 6, 7, 8], epsilon=1.00049, delta=1.2345612e-6, method="mwem")
+    assert made.report.epsilon > 1.0004
+    assert made.report.statement.startswith("(1.001, 1.235e-06)-differentially private")
+    assert "ε = 1.00049," in made._repr_html_() or "1.001" in made._repr_html_()
+
+
 def test_rows_follow_the_model_on_marginals_nobody_asked_for():
     """Counts of any set of cells: the right mean, and no more variance than independent rows have."""
     rng = np.random.default_rng(1)

@@ -92,13 +92,15 @@ def _by_name(lines: list[Line]) -> dict[str, dict[str, dict[str, float]]]:
 
 
 def _print(lines: list[Line], budget: Budget, rounds: int, gaussians: int) -> None:
+    from fastmwem.privacy.budget import rounded_up
+
     columns = ["accountant", "eps0", "eps0·√T", "true epsilon", "selection noise ×1/n"]
     rows = [
         [
             line.accountant,
             f"{line.eps0:.6g}",
-            f"{line.eps0_sqrt_rounds:.4f}",
-            f"{line.true_epsilon:.4f}",
+            f"{line.eps0_sqrt_rounds:#.4g}",
+            f"{rounded_up(line.true_epsilon):#.4g}",
             f"{line.selection_noise:,.1f}",
         ]
         for line in lines

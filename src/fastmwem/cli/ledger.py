@@ -33,7 +33,7 @@ def command(
       fastmwem ledger budget.jsonl
     """
     from fastmwem.privacy.account_file import Account
-    from fastmwem.privacy.budget import Budget
+    from fastmwem.privacy.budget import Budget, rounded_up
 
     if create:
         if epsilon is None or delta is None:
@@ -58,8 +58,10 @@ def command(
             }
         )
         return
+    shown = rounded_up(spent)  # no more is said to be left than there is
+    left = max(0.0, account.budget.epsilon - shown)
     title = (
         f"epsilon {account.budget.epsilon:g} at delta {account.budget.delta:g}: "
-        f"{spent:.4g} spent by {len(runs)} run{'s' * (len(runs) != 1)}, {left:.4g} left"
+        f"{shown:g} spent by {len(runs)} run{'s' * (len(runs) != 1)}, {left:.4g} left"
     )
     print_table(title, ("time", "run"), [(run.time, run.what) for run in runs], text=True)

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context
 from enum import StrEnum
 
 from fastmwem.errors import InvalidArgument, check_positive, check_probability, check_whole
 
-__all__ = ["Budget", "Neighbours", "Unit"]
+__all__ = ["Budget", "Neighbours", "Unit", "rounded_up"]
+
+
+def rounded_up(spent: float, digits: int = 4) -> float:
+    """`spent`, an epsilon or a delta, with few digits and never less than it is: what a sentence may say.
+
+    >>> rounded_up(1.00049), rounded_up(0.99999995)
+    (1.001, 1.0)
+    """
+    return float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal_from_float(spent))
 
 
 class Neighbours(StrEnum):

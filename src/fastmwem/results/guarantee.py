@@ -9,7 +9,7 @@ from typing import Any
 
 from dp_accounting import dp_event
 
-from fastmwem.privacy.budget import Unit
+from fastmwem.privacy.budget import Unit, rounded_up
 from fastmwem.privacy.events import (
     AdaptiveSizesDpEvent,
     AssumedFailureDpEvent,
@@ -80,9 +80,10 @@ class PrivacyReport:
             "one row" if self.rows_per_person == 1 else f"one person with at most {self.rows_per_person} rows"
         )
         change = "changed" if self.neighbours == "replace-one" else "added or removed"
+        spent = f"({rounded_up(self.epsilon):g}, {rounded_up(self.delta):g})"
         return (
-            f"({self.epsilon:.4g}, {self.delta:g})-differentially private when the data of {who} are "
-            f"{change}, by the {self.accountant} accountant."
+            f"{spent}-differentially private when the data of {who} are {change}, "
+            f"by the {self.accountant} accountant."
         )
 
     def to_dict(self) -> dict[str, Any]:

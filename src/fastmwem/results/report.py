@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastmwem.data.domain import Domain
+from fastmwem.privacy.budget import rounded_up
 from fastmwem.queries.marginals import Marginals
 from fastmwem.results import charts
 from fastmwem.results.html import (
@@ -117,7 +118,7 @@ def _guarantee(release: Release) -> list[str]:
         "knows already, and whatever is done with the release later on."
     )
     rows = [
-        ("Guarantee", f"(ε, δ)-differential privacy with ε = {report.epsilon:.6g}, δ = {delta}"),
+        ("Guarantee", f"(ε, δ)-differential privacy with ε = {rounded_up(report.epsilon, 6):g}, δ = {delta}"),
         ("Neighbouring tables", _neighbours(report)),
         ("Accounting", f"{report.accountant} composition of the events below, rounded upwards"),
         ("Budget", f"ε = {report.budget_epsilon:g} at δ = {delta}"),
