@@ -106,6 +106,20 @@ def test_only_flat_vouches_exact(name, signed):
             assert tail.bound >= true_scores(signed, v).max()
 
 
+def test_the_bound_holds_for_a_sum_that_is_a_little_off():
+    """Rows of a large mean, and a probe of float32 that sums to 1 up to 1e-7."""
+    rows = np.array([[100.0, 101.0], [101.0, 100.0]])
+    index = build_index(Candidates(Dense(rows), np.array([100.0, 100.0]), False), "faiss-flat")
+    for v in (np.array([0.0, 1 + 1e-6]), np.array([0.0, 1 - 1e-6])):
+        assert index.search(v, 1).tail.bound >= (rows @ v - 100.0).max() * (1 - 1e-12)
+    with pytest.raises(InvalidArgument, match="v must sum to 1"):
+        index.search(np.array([0.0, 1 + 1e-5]), 1)
+
+
+def test_what_is_found_does_not_show_itself():
+    assert repr(build_index(candidates(), "flat").search(V, 3)) == "Found(3 candidates)"
+
+
 @dataclass(frozen=True)
 class Plugged:
     """Somebody's own index, whose backend returns what it is told to."""

@@ -142,6 +142,8 @@ def test_an_account_is_never_replaced(account, tmp_path):
         (lambda lines: [*lines, b'{"void": "unknown", "time": ""}'], 4),
         (lambda lines: [*lines, b'{"run": "torn", '], 4),
         (lambda lines: [*lines, b"[]"], 4),
+        (lambda lines: [lines[0], lines[1].replace(b"0.005", b"1" + b"0" * 400), lines[2]], 2),
+        (lambda lines: [lines[0], b"[" * 100_000, lines[2]], 2),
     ],
 )
 def test_a_corrupt_line_is_named(account, damage, line):

@@ -40,7 +40,7 @@ class CandidatePoints:
         self.m = candidates.m
         self.columns = candidates.dim + (1 if metric == "inner-product" else 2)
         with np.errstate(over="ignore", invalid="ignore"):
-            squares, offsets = self._measure()
+            squares, offsets, self._largest_mean = self._measure()
             self.stretch = _stretch(float(squares.mean()) / candidates.dim, float(offsets.var()))
             norms = squares + (self.stretch * offsets) ** 2
             self._missing = np.sqrt(norms.max() - norms)  # the appendix's extra coordinate
@@ -50,20 +50,21 @@ class CandidatePoints:
             )
         self.highest = float(np.abs(offsets).max() if candidates.signed else (-offsets).max())
 
-    def _rows(self, ids: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Centred rows and their offsets."""
+    def _rows(self, ids: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Centred rows, the means that they had, and their offsets."""
         rows = self.candidates.queries.dense(ids)
         means = rows.mean(axis=1)
-        return rows - means[:, None], self.candidates.offsets[ids] - means * self.mass
+        return rows - means[:, None], means, self.candidates.offsets[ids] - means * self.mass
 
-    def _measure(self) -> tuple[FloatArray, FloatArray]:
-        """Squared norms of the centred rows, and offsets."""
-        squares, offsets = np.empty(self.m), np.empty(self.m)
+    def _measure(self) -> tuple[FloatArray, FloatArray, float]:
+        """Squared norms of the centred rows, offsets, and the largest |mean(k_i)|."""
+        squares, offsets, largest = np.empty(self.m), np.empty(self.m), 0.0
         for start in range(0, self.m, BLOCK):
             ids = np.arange(start, min(start + BLOCK, self.m))
-            rows, offsets[ids] = self._rows(ids)
+            rows, means, offsets[ids] = self._rows(ids)
             squares[ids] = np.einsum("ij,ij->i", rows, rows)
-        return squares, offsets
+            largest = max(largest, float(np.abs(means).max()))
+        return squares, offsets, largest
 
     def block(self, ids: IntArray) -> Float32Array:
         """The points `ids`, shape (len(ids), columns)."""
@@ -71,16 +72,20 @@ class CandidatePoints:
         points = np.empty((len(ids), self.columns), np.float32)
         for start in range(0, len(ids), BLOCK):
             some = slice(start, start + BLOCK)
-            rows, offsets = self._rows(ids[some])
+            rows, _, offsets = self._rows(ids[some])
             points[some, :dim], points[some, dim] = rows, self.stretch * offsets
         if self.metric == "nearest-neighbour":
             points[:, dim + 1] = self._missing[ids]
         return points
 
     def bound(self, v: FloatArray) -> float:
-        """An upper bound on every (signed) score at `v`: Hölder on v less its mean, plus an offset."""
-        spread = v - v.mean()
-        return self.candidates.queries.half_range * float(np.abs(spread).sum()) + self.highest
+        """An upper bound on every (signed) score at `v`: Hölder on v less its mean, plus an offset.
+
+        A sum of v that is not quite `mass` moves a score by as much times the mean of its row.
+        """
+        spread, beside = v - v.mean(), abs(float(v.sum()) - self.mass)
+        bound = self.candidates.queries.half_range * float(np.abs(spread).sum()) + self.highest
+        return bound + beside * self._largest_mean
 
     def probe(self, v: FloatArray) -> Float32Array:
         """`v` as a probe among the points."""

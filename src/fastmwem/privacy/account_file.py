@@ -215,7 +215,15 @@ def _parse(content: bytes, path: Path) -> _State:
         number += 1
         if lines[-1]:
             raise ValueError("the last line has no end")
-    except (ValueError, TypeError, KeyError, AttributeError, FastmwemError):
+    except (
+        ArithmeticError,
+        AttributeError,
+        FastmwemError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ):
         raise LedgerError(
             f"budget account {str(path)!r} is corrupt at line {number}: restore it from a copy, or have "
             "whoever keeps the account repair that line; nothing is released on it until then."
