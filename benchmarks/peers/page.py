@@ -41,12 +41,9 @@ class Group:
         return median(values) if values else None
 
     def error(self, which: str) -> float | None:
-        """Of its model; of its rows where it has no model."""
-        return (
-            self.of(f"{which}_error")
-            if self.of(f"{which}_error") is not None
-            else self.of(f"rows_{which}_error")
-        )
+        """Of its model or of its rows, whichever is smaller."""
+        found = (self.of(f"{which}_error"), self.of(f"rows_{which}_error"))
+        return min((error for error in found if error is not None), default=None)
 
 
 def groups(rows: Iterable[Row]) -> dict[str, dict[str, Group]]:

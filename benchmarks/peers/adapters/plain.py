@@ -40,6 +40,9 @@ def _total(task: Task, asked: Asked, noise: float) -> float:
 
 
 def _of_cells(task: Task, asked: Asked, cells: np.ndarray, total: float) -> Made:
+    if task.options.get("clip"):  # better where most cells are empty, worse where few are
+        cells = np.maximum(cells, 0)
+        total = float(cells.sum())
     return Made(asked.answers(cells) / total, lambda: _sample(task, asked, cells))
 
 
