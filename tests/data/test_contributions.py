@@ -53,6 +53,22 @@ def test_rows_without_a_person_are_left_out():
     assert histogram([(None, 1, 1), (None, 1, 1), (3, 1, 1)], 5).sum() == 1
 
 
+@pytest.mark.parametrize(
+    "who", [["", " ", "\t", "p"], [np.nan, float("nan"), np.nan, 7.0]], ids=["text", "numbers"]
+)
+def test_people_without_a_name_are_not_taken_for_one_person(who):
+    """Whichever of them left, others' rows would come up: the histogram would move by more than k."""
+    table = pa.table({"who": who, "a": [0, 1, 2, 1], "b": [0, 1, 2, 1]})
+    counts = Table.read(table).counts(OVER, person="who", max_rows_per_person=1).histogram()
+    assert counts.sum() == 1
+
+
+def test_how_many_rows_of_a_person_count_must_be_said():
+    table = pa.table({"who": [1], "a": [0], "b": [0]})
+    with pytest.raises(InvalidArgument, match="max_rows_per_person is missing"):
+        Table.read(table).counts(OVER, person="who")
+
+
 def test_the_choice_is_even_over_a_persons_rows():
     """4,000 people with one row in each of 9 cells keep 3: each cell is kept by a third of them.
 

@@ -50,6 +50,10 @@ def test_a_domain_too_large_to_hold_is_released_on_a_public_support(method):
     data = prepare(table, asked).data
     np.testing.assert_array_equal(data.answers(asked).reshape(3, -1).sum(axis=1), 3000)
     np.testing.assert_array_equal(data.marginal((2, 0)).nonzero()[0] % 1001, 0)
+    other = fm.prefixes(over, "c1") + fm.predicates(over, [{"c0": slice("0", "99"), "c2": ["7", "8"]}, {}])
+    answers = data.answers(2 * other)
+    np.testing.assert_array_equal(answers[:1000], np.cumsum(np.bincount(codes[:, 1], minlength=1000)))
+    np.testing.assert_array_equal(answers[1000:], [np.isin(codes[:, 0], [7, 8]).sum(), 3000])
     made = fm.release(table, asked, support=support, method=method, epsilon=1, delta=1e-6)
     assert made.evaluate(data).max_error < 0.02
     with pytest.raises(TooLarge, match="support"):

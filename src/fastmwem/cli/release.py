@@ -94,7 +94,7 @@ def command(
           --epsilon 1 --delta 1e-6 --out release
       fastmwem release --config release.toml
       fastmwem release visits.parquet --domain domain.toml --workload marginals:2 --person patient \\
-          --max-rows-per-person 5 --ledger budget.jsonl --epsilon 0.5 --delta 1e-6 --out release
+          --max-rows-per-person 5 --n 20000 --ledger budget.jsonl --epsilon 0.5 --delta 1e-6 --out release
     """
     given = {
         "data": data,

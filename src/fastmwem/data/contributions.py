@@ -2,7 +2,8 @@
 
 Which k rows stay depends on the rows of that person alone. So if a person joins or leaves, no other
 person's rows come or go, and the histogram moves by at most k in the L1 norm: every sensitivity is k
-times that of a row. Rows without a person are left out, as nobody could be told that they are protected.
+times that of a row. Rows without a person are left out (null, NaN, blank text): taken together as one
+person, they would be many people who decide on one another's rows.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def bound_rows(rows: Any, codes: Sequence[str], k: int) -> Any:
     """
     import ibis
 
-    rows = rows.filter(rows[PERSON].notnull())
+    rows = rows.filter(_named(rows[PERSON]))
     # A sum, as an engine copies an expression wherever it is used: nested, it would double with each column.
     factors = (pow(_FACTOR, j, _PRIME) for j in range(1, len(codes) + 1))
     terms = [rows[code].cast("int64") * factor % _PRIME for code, factor in zip(codes, factors, strict=True)]
@@ -47,6 +48,13 @@ def bound_rows(rows: Any, codes: Sequence[str], k: int) -> Any:
     )
     rows = rows.mutate(place=ibis.row_number().over(in_order))
     return rows.filter(rows.place < k).select(*codes)
+
+
+def _named(person: Any) -> Any:
+    kind = person.type()
+    if kind.is_string():
+        return person.notnull() & (person.strip() != "")
+    return person.notnull() & ~person.isnan() if kind.is_floating() else person.notnull()
 
 
 def _scatter(x: Any) -> Any:

@@ -77,6 +77,10 @@ class Table:
             raise DomainError("max_rows_per_person needs person: name the column that says whose row it is.")
         if person is not None and person in domain.names:
             raise DomainError(f"person column {person!r} is declared in the domain: remove it from there.")
+        if person is not None and max_rows_per_person is None:
+            raise InvalidArgument(
+                "max_rows_per_person is missing: say how many rows of one person may count, such as 5."
+            )
         k = 0 if person is None else check_whole("max_rows_per_person", max_rows_per_person)
         rows = self._columns(domain, person)
         if person is None:

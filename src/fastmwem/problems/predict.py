@@ -43,7 +43,9 @@ def _floor(problem: Problem) -> float:
 def public_size(problem: Problem) -> int:
     """n, or the public guess of it."""
     if problem.n is None:
-        raise InvalidArgument("n must be given: the expected number of rows, a public guess for planning.")
+        raise InvalidArgument(
+            "n is missing: where the number of rows is private, give a public guess of it, to plan by."
+        )
     return problem.n
 
 

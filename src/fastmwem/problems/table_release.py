@@ -26,8 +26,6 @@ from fastmwem.problems.method import PrivateData
 from fastmwem.problems.query_release import query_release, workload_domain
 from fastmwem.queries.base import FloatArray, Queries
 from fastmwem.queries.grammar import parse_workload
-from fastmwem.queries.marginals import Marginals
-from fastmwem.queries.union import Union, Weighted
 from fastmwem.results.release import Release
 
 __all__ = ["Prepared", "TableData", "prepare", "release"]
@@ -51,14 +49,8 @@ class TableData(PrivateData):
         return float(self.marginal(()).sum())
 
     def answers(self, queries: Queries) -> FloatArray:
-        match queries:
-            case Union() if self._large:
-                return np.concatenate([self.answers(part) for part in queries.parts])
-            case Weighted() if self._large:
-                return self.answers(queries.inner)
-            case Marginals() if self._large:
-                return np.concatenate(self._counts.marginals(queries.subsets))
-        return queries.answers(self._histogram)
+        found = queries.from_marginals(self.marginal) if self._large else None
+        return queries.answers(self._histogram) if found is None else found
 
     def histogram(self) -> FloatArray:
         return self._histogram

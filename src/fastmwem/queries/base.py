@@ -7,6 +7,7 @@ representation subclasses `Queries` and nothing else changes: selectors only cal
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -134,6 +135,13 @@ class Queries(ABC):
             cells, values = self.row(int(i))
             rows[position, cells] = values
         return rows
+
+    def from_marginals(self, marginal: Callable[[tuple[int, ...]], FloatArray]) -> FloatArray | None:
+        """All answers, by way of `marginal`: axes -> counts over their cells, row-major and flat.
+
+        For tables on domains that no vector fits; None if these queries have no such way.
+        """
+        return None
 
     def describe(self, i: int) -> str:
         """What query i asks, in words a reader of the answers understands."""

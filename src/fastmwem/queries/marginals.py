@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -94,6 +94,9 @@ class Marginals(Queries):
             for index, subset in enumerate(self.subsets):
                 out[self.slice(index)] = np.bincount(self.codes(subset), v, self.sizes[index])
         return out
+
+    def from_marginals(self, marginal: Callable[[Subset], FloatArray]) -> FloatArray:
+        return np.concatenate([marginal(subset) for subset in self.subsets])
 
     def adjoint(self, weights: FloatArray) -> FloatArray:
         if self.records is None:

@@ -7,7 +7,7 @@ columns: no vector over the full domain is kept per query.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,12 @@ class Conjunctions(Queries):
             out[group.ids] = group.answers(v, slice(None))
         return out
 
+    def from_marginals(self, marginal: Callable[[Subset], FloatArray]) -> FloatArray:
+        out = np.empty(self.m)
+        for group in self._groups:
+            out[group.ids] = group.contract(marginal(group.subset), slice(None))
+        return out
+
     def dot(self, ids: IntArray, v: FloatArray) -> FloatArray:
         ids = np.asarray(ids, np.int64)
         out = np.empty(ids.size)
@@ -114,7 +120,7 @@ class _Group:
         cells: list[dict[int, IntArray]],
         records: IntArray | None,
     ) -> None:
-        self.ids = ids
+        self.ids, self.subset = ids, subset
         self.table = Marginals(domain, [subset], records=records)
         self.shape = tuple(domain.shape[axis] for axis in subset)
         self.masks = []
@@ -125,7 +131,11 @@ class _Group:
             self.masks.append(mask)
 
     def answers(self, v: FloatArray, which: slice | IntArray) -> FloatArray:
-        table = self.table.answers(v).reshape(self.shape)
+        return self.contract(self.table.answers(v), which)
+
+    def contract(self, counts: FloatArray, which: slice | IntArray) -> FloatArray:
+        """The answers from the marginal's `counts`."""
+        table = counts.reshape(self.shape)
         masks = [mask[which] for mask in self.masks]
         if not masks:
             count = self.ids[which].size

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 
 import numpy as np
 
@@ -66,6 +67,10 @@ class Intervals(Queries):
         sums = np.zeros(self.length + 1)
         np.cumsum(self.project(v), out=sums[1:])
         return sums
+
+    def from_marginals(self, marginal: Callable[[tuple[int, ...]], FloatArray]) -> FloatArray:
+        alone = type(self)(Domain((self.domain.columns[self.axis],)))
+        return alone.answers(marginal((self.axis,)))
 
     def dot(self, ids: IntArray, v: FloatArray) -> FloatArray:
         low, high = self.ends(np.asarray(ids, np.int64))

@@ -6,7 +6,7 @@ whose sensitivity is max w_i times that of an unweighted score; answers are thos
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,11 @@ class Union(Queries):
 
     def answers(self, v: FloatArray) -> FloatArray:
         return np.concatenate([part.answers(v) for part in self.parts])
+
+    def from_marginals(self, marginal: Callable[[tuple[int, ...]], FloatArray]) -> FloatArray | None:
+        each = [part.from_marginals(marginal) for part in self.parts]
+        found = [answers for answers in each if answers is not None]
+        return np.concatenate(found) if len(found) == len(each) else None
 
     def dot(self, ids: IntArray, v: FloatArray) -> FloatArray:
         ids = np.asarray(ids, np.int64)
@@ -162,6 +167,9 @@ class Weighted(Queries):
 
     def answers(self, v: FloatArray) -> FloatArray:
         return self.inner.answers(v)
+
+    def from_marginals(self, marginal: Callable[[tuple[int, ...]], FloatArray]) -> FloatArray | None:
+        return self.inner.from_marginals(marginal)
 
     def dot(self, ids: IntArray, v: FloatArray) -> FloatArray:
         return self.inner.dot(ids, v)
