@@ -129,6 +129,26 @@ def test_a_config_file_holds_every_option_and_the_command_line_wins(home, capsys
     assert "'colour' is no option" in capsys.readouterr().err
 
 
+def test_a_domain_too_large_to_hold_takes_a_public_table_for_its_cells(home, capsys):
+    columns = [f"q{j}" for j in range(17)]
+    Path("wide.toml").write_text(
+        "".join(f'[{name}]\ntype = "integer"\nlow = 0\nhigh = 9\n' for name in columns)
+    )
+    rows = [",".join(str((i * (j + 3)) % 10) for j in range(17)) for i in range(120)]
+    Path("wide.csv").write_text("\n".join([",".join(columns), *rows]) + "\n")
+    Path("census.csv").write_text("\n".join([",".join(["year", *columns]), *("1990," + r for r in rows[:7])]))
+    asked = {"data": "wide.csv", "domain": "wide.toml", "workload": "marginals:1 + prefixes:q3"}
+    assert run(arguments(**asked)) == 2
+    assert "support" in capsys.readouterr().err
+    assert run(arguments(**asked, support="census.csv", method="direct", rounds=None)) == 0
+    assert pq.read_table("out/histogram.parquet").num_rows <= 7
+    assert "not represented" in Path("out/privacy.json").read_text()
+    assert "--support census.csv" in Path("out/report.html").read_text()
+    Path("census.csv").write_text(",".join(columns))
+    assert run(arguments(**asked, support="census.csv", out="other")) == 1
+    assert "support has no rows" in capsys.readouterr().err
+
+
 def test_overwrites_only_when_told(home):
     assert run(arguments()) == 0
     first = Path("out/answers.parquet").read_bytes()

@@ -72,6 +72,10 @@ def command(
         str | None, typer.Option(help="optimal, zcdp or paper.  [default: the ledger's, or optimal]")
     ] = None,
     engine: Annotated[str | None, typer.Option(help="duckdb, polars, spark, or a database URL.")] = None,
+    support: Annotated[
+        str | None,
+        typer.Option(help="A PUBLIC table whose cells the model may use, where the domain is too large."),
+    ] = None,
     table: Annotated[str | None, typer.Option(help="The table, where DATA is a database.")] = None,
     query: Annotated[str | None, typer.Option(help="Or a SELECT.")] = None,
     ledger: Annotated[
@@ -112,6 +116,7 @@ def command(
         "max_rows_per_person": max_rows_per_person,
         "accountant": accountant,
         "engine": engine,
+        "support": support,
         "table": table,
         "query": query,
         "ledger": ledger,
@@ -153,7 +158,7 @@ def _release(options: dict[str, Any], overwrite: bool, json: bool, quiet: bool) 
     from fastmwem.data.domain import Domain
     from fastmwem.privacy.account_file import Account
     from fastmwem.privacy.budget import Budget
-    from fastmwem.problems.table_release import prepare
+    from fastmwem.problems.table_release import prepare, public_support
     from fastmwem.results.files import check_output, output_directory
     from fastmwem.results.write import FILES, write_release
 
@@ -165,6 +170,8 @@ def _release(options: dict[str, Any], overwrite: bool, json: bool, quiet: bool) 
     names = ("person", "max_rows_per_person", "neighbours", "engine", "table", "query")
     prepared = prepare(options["data"], options["workload"], domain=declared, **_given(options, names))
     run = _given(options, ("method", "rounds", "n", "accountant"))
+    if "support" in options:
+        run["support"] = public_support(options["support"], declared)
     if account is not None:
         run.setdefault("accountant", account.accountant)
     plan = _plan(prepared, budget, run)
@@ -206,7 +213,7 @@ def _plan(prepared: Prepared, budget: Any, run: dict[str, Any]) -> Plan | None:
     n = prepared.n if prepared.n is not None else run.get("n")
     if n is None:
         return None
-    options = _given(run, ("rounds", "accountant"))
+    options = _given(run, ("rounds", "accountant", "support"))
     return plan(
         prepared.workload,
         n=n,

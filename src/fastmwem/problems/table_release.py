@@ -24,11 +24,11 @@ from fastmwem.privacy.ledger import Ledger
 from fastmwem.privacy.randomness import Randomness
 from fastmwem.problems.method import PrivateData
 from fastmwem.problems.query_release import query_release, workload_domain
-from fastmwem.queries.base import FloatArray, Queries
+from fastmwem.queries.base import FloatArray, IntArray, Queries
 from fastmwem.queries.grammar import parse_workload
 from fastmwem.results.release import Release
 
-__all__ = ["Prepared", "TableData", "prepare", "release"]
+__all__ = ["Prepared", "TableData", "prepare", "public_support", "release"]
 
 
 class TableData(PrivateData):
@@ -104,6 +104,8 @@ def release(
     `neighbours`: "replace-one" (n public; the default) or "add-remove" (n private; the default, and needed,
     with `person`, as people have different numbers of rows).
     `account`: the budget account that the run is charged to. `engine`: where it runs, see `Table.read`.
+    `support`: where the domain is too large to hold, a PUBLIC table, such as an earlier census, in whose
+    cells the model may put rows: cell codes, or anything that `source` may be.
     Further `options` are those of `query_release` (method, rounds, randomness, progress, ...).
 
     Nothing is spent if this raises.
@@ -169,6 +171,10 @@ class Prepared:
             raise InvalidArgument("account takes private runs only: leave randomness out.")
         accountant = accountant or ("optimal" if account is None else account.accountant)
         ledger = _AccountedLedger(budget, make_accountant(accountant), account)
+        support = options.pop("support", None)
+        if support is not None:
+            codes = isinstance(support, np.ndarray | list | tuple)
+            support = np.asarray(support) if codes else public_support(support, self.domain)
         made = query_release(
             self.workload,
             self.data,
@@ -179,6 +185,7 @@ class Prepared:
             accountant=accountant,
             randomness=randomness,
             ledger=ledger,
+            support=support,
             **options,
         )
         report = replace(made.report, assumptions=(*made.report.assumptions, *self._bounded()))
@@ -217,6 +224,15 @@ def prepare(
     if kind is Neighbours.REPLACE_ONE and data.rows() == 0:  # n is public here
         raise DataError("the table has no rows: give a table with a header and rows.")
     return Prepared(asked, over, kind, person, max_rows_per_person or 1, data)
+
+
+def public_support(source: Any, domain: Domain) -> IntArray:
+    """The cells of `domain` that a PUBLIC table has rows in, as codes; its further columns are not read."""
+    declared = replace(domain, ignore_undeclared=True)
+    records = Table.read(source).counts(declared).records()
+    if not len(records):
+        raise DataError("the public table for support has no rows: give one with a header and rows.")
+    return records
 
 
 def _neighbours(given: str | Neighbours | None, person: str | None) -> Neighbours:
