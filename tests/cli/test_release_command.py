@@ -123,6 +123,10 @@ def test_a_config_file_holds_every_option_and_the_command_line_wins(home, capsys
     assert Path("out").is_dir()
     assert not Path("other").exists()
     assert "--workload marginals:1" in Path("out/report.html").read_text()
+    assert run(arguments(data=str(home / "people.csv"), out=str(home / "again"))) == 0
+    again = Path("again/report.html").read_text()
+    assert "fastmwem release people.csv" in again
+    assert str(home) not in again  # a reader need not know where the table lies
     capsys.readouterr()
     Path("release.toml").write_text('colour = "blue"')
     assert run(["release", "--config", "release.toml"]) == 2

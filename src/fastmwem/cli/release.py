@@ -27,6 +27,7 @@ _NEEDED = {
     "delta": "pass --delta, such as 1e-6",
     "out": "pass --out with the directory to write",
 }
+_PLACES = ("domain", "out", "engine", "ledger", "support")
 _NUMBERS = {
     "epsilon": float,
     "delta": float,
@@ -264,10 +265,17 @@ def plan_rows(plan: Plan) -> list[tuple[str, ...]]:
 
 
 def _repeat(options: dict[str, Any]) -> str:
-    """A command line that makes such a release again; passwords are left out."""
-    words = ["fastmwem", "release", re.sub(r"://[^@/]*@", "://", str(options["data"]))]
+    """A command line that makes such a release again: of files their names, of addresses no password.
+
+    Where a private table lies is nobody's business who reads the report.
+    """
+    words = ["fastmwem", "release", _shown(str(options["data"]))]
     for name, value in options.items():
         if name != "data":
-            text = f"{value:g}" if isinstance(value, float) else str(value)
-            words += [f"--{name.replace('_', '-')}", re.sub(r"://[^@/]*@", "://", text)]
+            text = f"{value:.12g}" if isinstance(value, float) else str(value)
+            words += [f"--{name.replace('_', '-')}", _shown(text) if name in _PLACES else text]
     return shlex.join(words)
+
+
+def _shown(place: str) -> str:
+    return re.sub(r"://[^@/]*@", "://", place) if "://" in place else Path(place).name

@@ -69,7 +69,7 @@ def columns(labels: Sequence[str], shares: Floats, bounds: Floats | None = None)
 
 
 def heat_map(row_labels: Sequence[str], column_labels: Sequence[str], shares: Floats) -> str:
-    """A cell per pair, the darker the larger its share."""
+    """A cell per pair, in more colour the larger its share (which is darker on light, lighter on dark)."""
     rows, cols = shares.shape
     left, below = _room(row_labels, 16), 8 + 0.66 * _room(column_labels, 16)
     width = (_WIDTH - left) / cols
@@ -80,8 +80,8 @@ def heat_map(row_labels: Sequence[str], column_labels: Sequence[str], shares: Fl
         for j in range(cols):
             share = max(0.0, float(shares[i, j]))
             says = f"{row_labels[i]}, {column_labels[j]}: {_percent(share)}"
-            dark = (share / peak) ** 0.6  # so that small shares stay apart from none
-            drawn.append(_bar(left + j * width, i * height, width, height, says, dark))
+            strong = (share / peak) ** 0.6  # so that small shares stay apart from none
+            drawn.append(_bar(left + j * width, i * height, width, height, says, strong))
     drawn.append(
         f'<rect class="rule" x="{left}" y="0.5" width="{_WIDTH - left - 0.5}" height="{rows * height:.1f}"/>'
     )
@@ -93,7 +93,7 @@ def heat_map(row_labels: Sequence[str], column_labels: Sequence[str], shares: Fl
         drawn.append(f'<g transform="translate({x:.1f} {y:.1f}) rotate(-40)">{slanted}</g>')
     i, j = (int(k) for k in np.unravel_index(int(np.argmax(shares)), shares.shape))
     most = _percent(float(shares[i, j]))
-    drawn.append(_text(0, rows * height + below + 8, f"darkest: {most}", kind="soft"))
+    drawn.append(_text(0, rows * height + below + 8, f"fullest colour: {most}", kind="soft"))
     return _svg(
         rows * height + below + 12, f"largest: {row_labels[i]} with {column_labels[j]}, {most}", drawn
     )
@@ -155,8 +155,8 @@ def _text(x: float, y: float, text: str, anchor: str = "start", kind: str = "") 
     return f'<text x="{x:.1f}" y="{y:.1f}"{place}{marks}>{escape(text)}</text>'
 
 
-def _bar(x: float, y: float, width: float, height: float, says: str = "", dark: float | None = None) -> str:
-    opacity = "" if dark is None else f' fill-opacity="{dark:.3f}"'
+def _bar(x: float, y: float, width: float, height: float, says: str = "", strong: float | None = None) -> str:
+    opacity = "" if strong is None else f' fill-opacity="{strong:.3f}"'
     inside = f"<title>{escape(says)}</title>" if says else ""
     box = f'x="{x:.2f}" y="{y:.2f}" width="{width:.2f}" height="{height:.2f}"'
     return f'<rect class="bar" {box}{opacity}>{inside}</rect>'

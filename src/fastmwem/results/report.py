@@ -176,7 +176,9 @@ def _pairs(release: Release) -> list[str]:
     if not drawn:
         return []
     return [
-        paragraph("The pairs that depend most on each other in the model; the darker, the larger the share."),
+        paragraph(
+            "The pairs that depend most on each other in the model; the more colour, the larger the share."
+        ),
         _grid(drawn),
     ]
 
