@@ -202,6 +202,20 @@ def test_opt_search_charges_every_probe():
     assert 19.9 < answer.report.epsilon <= 20
     kinds = [event.split()[0] for event, _ in answer.report.events]
     assert kinds == ["exponential", "Gaussian"] * 3
+    assert "the best value of OPT that was accepted (a value is accepted if the count" in answer.message
+    assert "is at most 200)" in answer.message
+
+
+def test_a_search_that_accepts_nothing_answers_for_the_easiest_value():
+    answer = solve_constraint_private(
+        np.zeros((900, 3)), 1.0, c=np.ones(3), opt_grid=[1, 2, 3], sense="covering", coef_bounds=1, alpha=0.5,
+        rhs_bounds=(1, 1), max_violated=9, n_rows_public=1_000, epsilon=1, delta=1e-6, rounds=3,
+    )  # fmt: skip
+    assert answer.opt is None
+    assert answer.fun == pytest.approx(3)
+    assert answer.message.startswith(
+        "No value on opt_grid was accepted, and this is the answer for its easiest"
+    )
 
 
 def test_private_rows_never_raise_and_are_clipped_one_by_one():
@@ -214,6 +228,9 @@ def test_private_rows_never_raise_and_are_clipped_one_by_one():
     np.testing.assert_array_equal(clipped_rows(wild, rhs, upper, (0.5, 1.5), "covering").b, [0.5, 1.5, 0.5])
     sparse = clipped_rows(csr_array(wild), rhs, upper, (0.5, 1.5), "packing")
     np.testing.assert_array_equal(sparse.A.toarray(), rows.A)
+    twice = csr_array(([0.8, 0.8, 5.0, -4.0], [0, 0, 1, 1], [0, 2, 4]), shape=(2, 3))
+    summed = clipped_rows(twice, 1.0, upper, (0.5, 1.5), "packing").A
+    np.testing.assert_array_equal(summed.toarray(), [[1.0, 0, 0], [0, 1.0, 0]])  # clipped once, as sums
     mixed = [[None, "7", float("-inf")], [1e300, "many", 0.5], [0.2, 0.3], [10**400, 1j, "0.4"]]
     odd = clipped_rows(mixed, [None, "x", 0.1, 10**400], upper, (0.5, 1.5), "covering")
     np.testing.assert_array_equal(odd.A, [[0, 2, 0], [1, 0, 0.5], [0, 0, 0], [0, 0, 0.4]])

@@ -350,9 +350,12 @@ def _message(
     ]
     if searched:
         rule = f"a value is accepted if the count that is bought is at most {public.s * _ACCEPTED:g}"
-        best = f"{found:.6g} is the best value of OPT that was accepted"
-        none = "No value on opt_grid was accepted, and this is the answer for its easiest"
-        said.insert(0, f"{none if found is None else best} ({rule}).")
+        if found is None:
+            said.insert(
+                0, f"No value on opt_grid was accepted, and this is the answer for its easiest ({rule})."
+            )
+        else:
+            said.insert(0, f"{found:.6g} is the best value of OPT that was accepted ({rule}).")
     if bought is not None:
         said.append(f"Bought: {bought}.")
     return " ".join(said)

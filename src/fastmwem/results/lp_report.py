@@ -6,6 +6,7 @@ import csv
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -55,7 +56,7 @@ def render_lp_report(
 ) -> str:
     """One page, from what is public alone. `candidates` names what the rounds pick (rows or columns)."""
     report = answer.report
-    public = [(name, f"{value}") for name, value in report.public_inputs.items()]
+    public = [(name, _plain(value)) for name, value in report.public_inputs.items()]
     return page(
         "Private linear program",
         f"A solution over {len(names):,} variables that keeps the private numbers of the program private.",
@@ -77,6 +78,15 @@ def render_lp_report(
             paragraph("Never released: weights, slacks, losses, duals, or anything that depends on them."),
         ),
         section("How to repeat this", paragraph(repeat) if repeat else ""),
+    )
+
+
+def _plain(value: Any) -> str:
+    """A public input without the noise of its last digits."""
+    if isinstance(value, list):
+        return ", ".join(_plain(part) for part in value)
+    return (
+        f"{value:.6g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
     )
 
 
