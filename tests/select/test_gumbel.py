@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from fastmwem.errors import InvalidArgument
-from fastmwem.select.gumbel import exceedance, exceedances, gumbel, gumbel_argmax, truncated_gumbel
+from fastmwem.select.gumbel import exceedance, exceedances, gumbel, truncated_gumbel
 
 TOO_UNLIKELY = 1e-6
 
@@ -78,12 +78,3 @@ def test_exceedances_at_the_ends():
         exceedances(-1, 0.0, generator)
     with pytest.raises(InvalidArgument):
         exceedances(1, np.nan, generator)
-
-
-def test_gumbel_argmax_draws_from_softmax():
-    x = np.array([0.0, 1.0, -2.0, 0.5])
-    generator = np.random.default_rng(6)
-    picks = np.bincount([gumbel_argmax(x, gumbel(generator, 4)) for _ in range(20_000)], minlength=4)
-    law = np.exp(x) / np.exp(x).sum()
-    assert stats.chisquare(picks, 20_000 * law).pvalue > TOO_UNLIKELY
-    assert stats.chisquare(picks, 20_000 * law[::-1]).pvalue < TOO_UNLIKELY

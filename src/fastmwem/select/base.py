@@ -15,10 +15,10 @@ from fastmwem.queries.base import Candidates, FloatArray
 
 __all__ = ["ExponentialMechanism", "Pick", "Selector"]
 
-_ROUNDING = (
-    2.0**-16
-)  # of the sensitivity: what is allowed for rounding, four units in the last place of a score
-_FINEST = 2.0**-34  # of the largest offset or row: the least sensitivity for which that is enough
+# What of the sensitivity is set aside for rounding: four units in the last place of a score, where the
+# sensitivity is at least `_FINEST` of the largest offset or row.
+_ROUNDING = 2.0**-16
+_FINEST = 2.0**-34
 
 
 class Pick(NamedTuple):

@@ -10,21 +10,12 @@ import numpy as np
 from fastmwem.errors import InvalidArgument
 from fastmwem.queries.base import FloatArray, IntArray
 
-__all__ = ["exceedance", "exceedances", "gumbel", "gumbel_argmax", "truncated_gumbel"]
+__all__ = ["exceedance", "exceedances", "gumbel", "truncated_gumbel"]
 
 
 def gumbel(generator: np.random.Generator, size: int | tuple[int, ...]) -> FloatArray:
     """Standard Gumbel noise, as -log of a standard exponential: accurate in both tails."""
     return -np.log(generator.standard_exponential(size))
-
-
-def gumbel_argmax(x: FloatArray, noise: FloatArray) -> int:
-    """argmax_i (x_i + noise_i): a draw from softmax(x) if `noise` is standard Gumbel.
-
-    >>> gumbel_argmax(np.array([0.0, 50.0]), gumbel(np.random.default_rng(0), 2))
-    1
-    """
-    return int(np.argmax(x + noise))
 
 
 def exceedance(bound: float) -> float:
