@@ -58,15 +58,17 @@ class Direct:
         # noise drowns everything the model is nearly uniform, whose own error is about a quarter.
         ratio = held / typical
         deviations = math.sqrt(2 * math.log(max(problem.workload.m, 2)))
-        reach = largest * deviations * min(1.0, 0.55 * ratio**0.09)
+        shrunk = min(1.0, 0.55 * ratio**0.09)
+        generic = _generic_rows(problem.workload)
+        if generic:  # far fewer queries than cells can all be met, noise and all
+            shrunk **= min(1.0, 3 * generic / problem.cells)
+        reach = largest * deviations * shrunk
         return Prediction(
             self.name,
             reach / math.hypot(1, 4 * reach),
             min(1.0, 0.7 * typical * min(1.0, 0.17 * ratio**0.37)),
             rounds=1,
-            seconds=2e-5 * problem.cells
-            + 1e-7 * problem.workload.m
-            + 1e-6 * problem.cells * _generic_rows(problem.workload),
+            seconds=2e-5 * problem.cells + 1e-7 * problem.workload.m + 1e-6 * problem.cells * generic,
             bytes=64 * problem.cells + 64 * problem.workload.m,
         )
 

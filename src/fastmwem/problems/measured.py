@@ -32,6 +32,7 @@ from fastmwem.privacy.noise import add_gaussian
 from fastmwem.privacy.randomness import Randomness
 from fastmwem.problems.course import Course
 from fastmwem.problems.method import Outcome, Prediction, PrivateData, Problem, check_cells
+from fastmwem.problems.predict import independence
 from fastmwem.queries.base import Candidates, FloatArray, Queries
 from fastmwem.select import make_selector
 from fastmwem.select.base import ExponentialMechanism
@@ -87,16 +88,18 @@ class Measured:
     def predict(self, problem: Problem) -> Prediction | None:
         """An optimisation error that falls with T, and selection noise that grows with it.
 
-        The constants are fitted to the paper's workload, m = 1,000 and 5,000, n = 300 .. 300,000.
+        The constants are fitted to the paper's workload, m = 1,000 and 5,000, n = 300 .. 300,000, and to
+        random halves of 1,000 cells, m = 1,000 and n = 2,000.
         """
         if problem.n is None:
             return None
         rounds = self.rounds(problem)
         bought = self.calibration(problem, rounds)
-        optimisation = 0.09 * math.sqrt(math.log(max(problem.cells, 2)) / rounds)
+        optimisation = 0.062 * math.sqrt(math.log(max(problem.cells, 2)) / rounds)
         width = 2 * problem.unit.rows_per_person * problem.largest_weight / problem.n
-        selection = 0.4 * width / bought.eps0 * math.log(2 * problem.workload.m)
-        largest = min(1.0, math.hypot(optimisation, selection))
+        selection = 0.276 * width / bought.eps0 * math.log(2 * problem.workload.m)
+        apart = 1 + 1.64 * independence(problem.workload)
+        largest = min(1.0, apart * math.hypot(optimisation, selection))
         each = 1e-9 * (problem.cells * min(problem.workload.m, 5_000) + 400 * rounds * problem.cells)
         return Prediction(
             self.name,
