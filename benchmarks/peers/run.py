@@ -213,7 +213,7 @@ def run(method: Method, folder: Path, limit: float) -> tuple[str, str]:
             timeout=WAIT * limit,
         )
     except subprocess.TimeoutExpired:
-        return "cut off", "waited too long"
+        return "failed", f"stood still: {limit:g} s of processor time were not used in {WAIT} times that"
     if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
         return "cut off", f"{limit:g} s of processor time"
     if done.returncode:
