@@ -6,9 +6,9 @@ of t. With a prior on t in [-1, 1] the posterior mean of t splits P among the ha
 every cell comes out at 0 or above, and what noise drowns is spread evenly. P is taken at its own mean.
 
 The prior of t is uniform for the first levels, which hold the coarse shape of the column, and a mixture
-below: a third uniform (rows in few cells), a third each normal with deviation .25 and .05 about an even
-spread (smooth columns). Each part's posterior is a normal cut off at -1 and 1, and its weight how likely it
-made the coefficient seen: all in closed form, O(cells) in all. Public, like all that it looks at.
+below, of equal parts: uniform (rows in few cells), and normal about an even spread with deviations .3, .1 and
+.03 (smoother and smoother columns). Each part's posterior is a normal cut off at -1 and 1, and its weight
+how likely it made the coefficient seen: all in closed form, O(cells) in all. Public, like all it looks at.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fastmwem.queries.wavelets import Haar
 __all__ = ["halving_posterior"]
 
 _COARSE = 3  # levels of any shape
-_SMOOTH = (0.25, 0.05)  # deviations of the normal parts
+_SMOOTH = (0.3, 0.1, 0.03)  # deviations of the normal parts
 _DROWNED = 1e3  # noise of t beyond which its size no longer matters
 _FAR = 30.0  # deviations of noise beyond [-1, 1] after which a view says all that it can
 _LOG_ROOT = 0.5 * math.log(2 * math.pi)

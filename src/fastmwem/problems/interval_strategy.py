@@ -9,8 +9,8 @@ halves of one piece, and at most 2 M_l below: in all at most 2 sum_l M_l / s_l^2
 differ by a number with noise of variance s_l^2 / M_l. A share f_l of the cost, s_l^2 = M_l / f_l, leaves of
 a difference that varies by t_l^2 the variance 1 / (1/t_l^2 + f_l). The sum of these is least at
 f_l = max(A - 1/t_l^2, 0) (water-filling): nothing is spent on levels whose differences drown in noise
-whatever is done. t_l is guessed: t_0^2 = .15 n^2, falling by 2^1.2 a level, and no f_l is less than
-.35 (.9^l) A, since a column may have most of its rows in few cells. A wrong guess costs error, never privacy.
+whatever is done. t_l is guessed: t_0^2 = .15 n^2, falling by 2^1.5 a level, and no f_l is less than
+.3 (.9^l) A, since a column may have most of its rows in few cells. A wrong guess costs error, never privacy.
 
 The range [a, b) is the difference of two prefixes, whose noise is never negatively correlated (a wavelet
 adds up to at least 0 over every prefix): its variance is at most the sum of theirs.
@@ -34,7 +34,7 @@ from fastmwem.queries.wavelets import Haar, Wavelets
 __all__ = ["IntervalStrategy", "level_shares", "level_signals"]
 
 # The guess of t_l^2 and the least share: tried on one-dimensional benchmark tables, 1,000 .. 2.8e7 rows
-_SPREAD, _FALL, _LEAST, _LEAST_FALL = 0.15, 2.0**1.2, 0.35, 0.9
+_SPREAD, _FALL, _LEAST, _LEAST_FALL = 0.15, 2.0**1.5, 0.3, 0.9
 
 
 def level_signals(levels: int, signal: float) -> FloatArray:
@@ -46,7 +46,7 @@ def level_shares(levels: int, signal: float) -> FloatArray:
     """f_l: which part of the cost each level gets; they add up to 1.
 
     >>> level_shares(4, math.inf).tolist(), level_shares(4, 10.0).round(2).tolist()
-    ([0.25, 0.25, 0.25, 0.25], [0.41, 0.33, 0.14, 0.12])
+    ([0.25, 0.25, 0.25, 0.25], [0.44, 0.32, 0.12, 0.11])
     """
     least = _LEAST * _LEAST_FALL ** np.arange(levels)
     drowned = 1.0 / np.maximum(level_signals(levels, signal), 1e-12)
@@ -75,8 +75,8 @@ class IntervalStrategy(Strategy):
         largest = haar.largest_square()
         shares = level_shares(largest.size, signal)
         variance = largest / shares
-        if unit.neighbours is Neighbours.ADD_REMOVE:  # the total is one more level: a row moves it by 1
-            total = largest.size + 1.0
+        if unit.neighbours is Neighbours.ADD_REMOVE:  # the total is half a level more: a row moves it by 1
+            total = 2.0 * largest.size
             cost = float((largest / variance).sum()) + 1 / total
         else:
             total = 0.0
