@@ -129,11 +129,11 @@ METHODS = (
     _method("fastmwem auto", OURS, "solve", "program", "ours", options={"method": "auto"}),
     _method("fastmwem mw", OURS, "solve", "program", "ours", options={"method": "mw"}),
     _method(
-        "the same by exhaustive selection",
+        "fastmwem mw by exhaustive selection",
         OURS,
         "solve",
         "program",
-        "plain",
+        "ours",
         options={"method": "mw", "selection": "exhaustive"},
     ),
     _method("Gaussian on b, then HiGHS", PLAIN, "gaussian_rhs", "program", "plain"),
