@@ -7,16 +7,21 @@ import pytest
 from clopper_pearson import attack
 
 import fastmwem.problems.mwem as mwem_module
+from fastmwem.data.domain import Domain
 from fastmwem.privacy.budget import Budget, Neighbours, Unit
 from fastmwem.privacy.calibrate import calibrate_gaussian
 from fastmwem.privacy.ledger import Ledger
+from fastmwem.privacy.noise import add_gaussian
 from fastmwem.privacy.randomness import Randomness
-from fastmwem.problems.direct import noisy
+from fastmwem.problems.direct import Direct, noisy
 from fastmwem.problems.histogram import HistogramNoise
 from fastmwem.problems.interval_strategy import IntervalStrategy
+from fastmwem.problems.measured import Measured
+from fastmwem.problems.measured_marginals import MeasuredMarginals
 from fastmwem.problems.method import Histogram, Problem
 from fastmwem.problems.mwem import Mwem
 from fastmwem.queries.linear import linear
+from fastmwem.queries.marginals import marginals
 from fastmwem.queries.ranges import prefixes
 from fastmwem.select.base import Pick, Selector
 
@@ -115,3 +120,34 @@ def test_direct_ranges_and_half_of_their_noise():
     honest = attack(*measured(noise * strategy.std), budget.delta)
     assert 0.3 < honest < budget.epsilon
     assert attack(*measured(noise * strategy.std / 2), budget.delta) > budget.epsilon
+
+
+LINE = Domain.of_sizes({"a": 2})
+FITTED = {
+    "direct": (Direct(), marginals(LINE, 1)),
+    "measured": (Measured(), linear([[1, 0]])),
+    "measured_marginals": (MeasuredMarginals(), marginals(LINE, 1)),
+}
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_methods_that_fit_and_a_tenth_of_their_noise(name, monkeypatch):
+    """What is looked at is the model, fitted to all measurements and picks of a whole run."""
+    method, workload = FITTED[name]
+    budget = Budget(1.0, 1e-2)
+    problem = Problem(workload, budget, REPLACE_ONE, 40, "zcdp")
+    tables = [20.0, 20.0], [21.0, 19.0]
+
+    def first_cell(outcome):
+        return float(outcome.distribution[0])
+
+    honest = outcomes(method, problem, tables, 200, first_cell)
+    assert attack(*honest, budget.delta) < budget.epsilon
+
+    def too_little(values, std, randomness):
+        return add_gaussian(values, std / 10, randomness)
+
+    for module in ("direct", "measured", "measured_marginals"):
+        monkeypatch.setattr(f"fastmwem.problems.{module}.add_gaussian", too_little)
+    broken = outcomes(method, problem, tables, 200, first_cell)
+    assert attack(*broken, budget.delta) > budget.epsilon
