@@ -90,6 +90,9 @@ def test_the_command_writes_a_draft_once_and_checks_it(parquet, tmp_path, monkey
     assert "'domain.toml' exists" in capsys.readouterr().err
     assert (tmp_path / "domain.toml").read_text() == before
     assert run(["domain", "new"]) == 2
+    capsys.readouterr()
+    assert run(["domain", "new", "--from-schema", parquet, "--out", "j.toml", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"out": "j.toml", "complete": False}
     assert run(["domain", "check", "domain.toml", "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["columns"]["word"] == {"cells": 3, "labels": ["Zq7x", "red", "(other)"]}

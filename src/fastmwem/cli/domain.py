@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fastmwem.cli.console import Json, note, print_json, print_table
+from fastmwem.cli.console import Json, Quiet, note, print_json, print_table
 from fastmwem.errors import InvalidArgument
 
 _HELP = """Draft and check the file that declares a table's columns.
@@ -30,6 +30,8 @@ def new(
         str | None, typer.Option(help="A table that is PUBLIC: its values are read, and the file says so.")
     ] = None,
     out: Annotated[str, typer.Option(help="The domain file to write.")] = "domain.toml",
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Draft a domain file, to be completed by hand; never from private values.
 
@@ -52,6 +54,9 @@ def new(
     if path.exists():
         raise InvalidArgument(f"{out!r} exists: choose another name with --out.")
     path.write_text(text, encoding="utf-8")
+    if json:
+        print_json({"out": out, "complete": from_public is not None})
+        return
     note(f"wrote {out}: complete it, then run `fastmwem domain check {out}`.")
 
 

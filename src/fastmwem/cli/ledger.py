@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fastmwem.cli.console import Json, note, print_json, print_table
+from fastmwem.cli.console import Json, Quiet, note, print_json, print_table
 from fastmwem.errors import InvalidArgument
 
 
@@ -21,6 +21,7 @@ def command(
         str, typer.Option(help="zcdp, or optimal if all runs are planned before the first.")
     ] = "zcdp",
     json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Show what a budget account holds and what was spent, or create it.
 
