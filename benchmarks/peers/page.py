@@ -208,7 +208,7 @@ def judgement(name: str, methods: dict[str, Group]) -> str:
         said += f"the fastest peer within twice our errors, {judged.rival.method}, "
         said += f"takes {times(judged.speed)} our time. "
     elif any(group.group == "peer" for group in methods.values()):
-        said += "no peer comes within twice our errors. "
+        said += "no peer that was measured comes within twice our errors. "
     else:
         said += "no peer takes part. "
     return said + ("**All bars met.**" if judged.met else f"**A bar is missed.** {WHY.get(name, '')}") + "\n"
