@@ -6,7 +6,7 @@ smaller in both parts, and does not rise again with T, because the noise of T pi
 
     max error = hypot(.13 sqrt(ln d / T), .16 s * 2 sqrt(ab)), mean error = max error / 3.5.
 
-s = .86 + .53 `independence` of the queries: where they are alike, a pick corrects others than the picked one, too.
+s = .86 + .53 `independence` of the queries: where they are alike, a pick of one corrects others, too.
 Fitted to the paper's workload (m = 1,000 .. 1e5, n = 500 .. 1e5, T = 500 .. 2e4; s = 1) and to random halves
 of 1,000 and 2,000 cells (m = 1,000 .. 1e5, n = 2,000 and 20,000; s = 1.3). A wrong constant costs error or
 time, never privacy.
