@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
+from scipy.stats import gamma
 
 from fastmwem.errors import BoundLooksPrivate, InvalidArgument, TooLarge
 from fastmwem.index.tail import Assumed, Certified, PerfectExcept
@@ -307,6 +308,56 @@ def test_public_bounds_that_look_read_off_the_rows_draw_a_warning():
         with pytest.warns(BoundLooksPrivate, match=next(iter(change))):
             plan_constraint(**{**public, **change})
     plan_constraint(**{**public, "n_rows_public": 9_835, "neighbours": "replace-one"})
+
+
+@pytest.mark.parametrize("sense", ["packing", "covering"])
+def test_what_is_promised_is_what_dense_weights_keep_and_little_more(sense):
+    """Best responses to the dense weights, without privacy: never above the promise, near it somewhere."""
+    rng = np.random.default_rng(7)
+    share = 0.0
+    for rounds in (1, 3, 30):
+        for u in (0.05, 0.3, 1.0, 2.0):
+            m, d, s = 60, 4, 5
+            A = np.zeros((m, d))
+            A[np.arange(m), rng.integers(0, d, m)] = 1.0
+            opt, b = (4.0, np.ones(m)) if sense == "covering" else (1.0, np.full(m, 0.25))
+            public = PublicProgram.checked(
+                np.ones(d), 1, (b[0], b[0]), sense, s, m, Unit("add-remove")
+            )  # feasible at x = OPT/4 for all
+            people = clipped_rows(A, b, public.upper, public.rhs, sense)
+            game = _Game(
+                public, people, Budget(1, 1e-6), OPTIONS, Randomness.seeded(0), ("auto", None, None), None
+            )
+            eta = u / public.violation_range(opt)
+            player = DenseWeights(game.columns, game._gains(opt), s, eta, opt)
+            for _ in range(rounds):
+                player.respond(Pick(int(game._candidates.scores(player.probe()).argmax()), 1))
+            seen = violations(A, b, opt * player.counts / rounds, sense=sense).cvar(s)
+            promised = public.promise(opt, u, rounds, 0.0)
+            assert seen <= promised + 1e-9
+            share = max(share, seen / promised)
+    assert share > 0.2
+
+
+@pytest.mark.parametrize("sense", ["packing", "covering"])
+@pytest.mark.parametrize("u", [0.01, 0.5, 2.0])
+def test_the_promise_is_the_least_of_the_two_that_are_proven(sense, u):
+    low, high, opt, rounds, lost = 0.25, 1.5, 3.0, 40, 0.2
+    public = PublicProgram.checked([1.0, 0.5], [1, 2], (low, high), sense, 8, 100, Unit())
+    reach = opt * 2 / 0.5
+    spread = reach + high - low
+    start = spread * math.log(100 / 8) / (u * rounds)
+    any_sign = lost + start + spread * u / 8
+    if sense == "covering":  # violation - b_hi <= 0
+        one_sign = (1 - math.exp(-u)) / u * (lost - high) + start + high
+    else:  # violation + b_hi >= 0
+        one_sign = (math.exp(u) - 1) / u * (lost + high) + start - high
+    assert public.reach(opt) == reach
+    assert public.violation_range(opt) == spread
+    assert public.promise(opt, u, rounds, lost) == pytest.approx(min(any_sign, one_sign))
+    assert selection_error(7, 3.0, 0.1, 40, 0.05) == pytest.approx(
+        30 * (math.log(7) + gamma(40).isf(0.05) / 40)
+    )
 
 
 def test_a_search_promises_as_much_of_each_probe_as_it_says_of_the_answer():

@@ -266,6 +266,7 @@ def test_few_rows_are_better_served_by_noise_on_b():
     answer = _seeded(2, A, b, sensitivity=1e-3, epsilon=1, delta=1e-6)
     assert answer.plan.method == "gaussian"
     assert answer.plan.gaussian_alpha < answer.plan.mw_alpha
+    assert answer.alpha == pytest.approx(answer.plan.alpha, rel=1e-3)  # a run keeps to its plan
     assert violations(A, b, answer.x).max <= answer.alpha
     assert plan_scalar(np.tile(A, (2_000, 1)), sensitivity=1e-3, epsilon=1, delta=1e-6).method == "mw"
 
