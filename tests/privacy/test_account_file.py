@@ -1,5 +1,6 @@
 """The budget account on disk: exact, shared, and never behind what was released."""
 
+import fcntl
 import json
 import multiprocessing
 import subprocess
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastmwem.errors import BudgetExceeded, InvalidArgument, LedgerError
+from fastmwem.privacy import account_file
 from fastmwem.privacy.account_file import Account
 from fastmwem.privacy.accounting import accountant
 from fastmwem.privacy.budget import Budget
@@ -177,6 +179,27 @@ def test_a_full_disk_leaves_the_account_as_it_was(account, monkeypatch):
     with pytest.raises(LedgerError, match="No space left"):
         charge(account)
     assert account.path.read_bytes() == before
+
+
+def test_a_charge_holds_the_lock_from_its_reading_to_its_writing(account, monkeypatch):
+    """Else two processes could both find room for one more run."""
+    seen = []
+
+    def guarded(name):
+        real = getattr(account_file, name)
+
+        def call(*arguments):
+            with open(account.path) as other, pytest.raises(BlockingIOError):
+                fcntl.flock(other, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            seen.append(name)
+            return real(*arguments)
+
+        monkeypatch.setattr(account_file, name, call)
+
+    for name in ("_read_all", "_check", "_write_line"):
+        guarded(name)
+    charge(account)
+    assert seen == ["_read_all", "_check", "_write_line"]
 
 
 def _spend(path, event):

@@ -1,6 +1,7 @@
 """The suite that every accountant inherits, and what the two proven ones must satisfy besides."""
 
 import math
+from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -13,7 +14,8 @@ from scipy import stats
 
 from fastmwem.errors import InvalidArgument, UnsupportedEvent
 from fastmwem.privacy.accounting import ACCOUNTANTS, accountant
-from fastmwem.privacy.accounting.profiles import ConcentratedProfile
+from fastmwem.privacy.accounting.base import spend_of
+from fastmwem.privacy.accounting.profiles import ConcentratedProfile, PureProfile
 from fastmwem.privacy.events import (
     AssumedFailureDpEvent,
     BoundedRangeDpEvent,
@@ -251,6 +253,21 @@ def test_sizes_at_the_ends_of_float64_are_never_free(name, event):
     deltas = [judge.delta(event, epsilon) for epsilon in (0.0, 1e-200, 1e-9, 1.0, 1e4, 1e300)]
     assert deltas == sorted(deltas, reverse=True)
     assert 0 < deltas[0] <= 1
+
+
+@pytest.mark.parametrize("scale", [0.7, 3.0, 49.0, 1e-3])
+def test_epsilon_of_laplace_noise_is_rounded_up(scale):
+    ((epsilon, _),) = spend_of(laplace(scale)).pure
+    assert 1 / Fraction(scale) < Fraction(epsilon) <= (1 + Fraction(2) ** -50) / Fraction(scale)
+
+
+@pytest.mark.parametrize("total", [1e-9, 0.3, 5.0, 40.0])
+def test_the_curve_of_pure_privacy_is_rounded_up(total):
+    with mpmath.workdps(40):
+        for part in (0.0, 0.1, 0.37, 0.9, 1 - 1e-9):
+            epsilon = part * total
+            exact = -mpmath.expm1(mpmath.mpf(epsilon) - total) / (1 + mpmath.exp(-mpmath.mpf(total)))
+            assert exact <= PureProfile(total).delta(epsilon) <= exact * (1 + 1e-9)
 
 
 def test_an_unknown_accountant_is_named_with_the_nearest():

@@ -41,8 +41,9 @@ def test_it_keeps_the_order_and_counts_runs(ledger):
     for event in (round_, exponential_mechanism(0.01), noise, round_):
         ledger.record(event)
     ledger.record(round_, 5)
-    assert ledger.entries == ((round_, 2), (noise, 1), (round_, 6))
-    same = composed([repeated(round_, 8), noise])
+    ledger.record(exponential_mechanism(0.01), 4)
+    assert ledger.entries == ((round_, 2), (noise, 1), (round_, 10))
+    same = composed([repeated(round_, 12), noise])
     assert ledger.epsilon() == ledger.accountant.epsilon(same, BUDGET.delta)
 
 

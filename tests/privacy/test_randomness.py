@@ -72,6 +72,14 @@ def test_private_sources_never_repeat():
     assert all(source.is_private for source in sources)
 
 
+def test_a_private_key_has_256_bits(monkeypatch):
+    asked = []
+    monkeypatch.setattr("secrets.randbits", lambda bits: asked.append(bits) or 7)
+    Randomness.private()
+    Randomness.private().spawn()
+    assert asked == [256] * 3
+
+
 def test_seeded_sources_repeat_and_say_so():
     one, two = Randomness.seeded(11), Randomness.seeded(11)
     assert np.array_equal(one.generator.random(3), two.generator.random(3))

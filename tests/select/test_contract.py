@@ -1,5 +1,7 @@
 """One contract, every selector: the law of a pick is softmax(scale * score), whatever the sampler does."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import sparse, stats
@@ -141,6 +143,24 @@ def test_one_pick_costs_one_event(name):
     candidates = Candidates(Binary(BITS), np.zeros(M), True)
     selector = make_selector(name, candidates, ExponentialMechanism(0.25, 1e-2), Randomness.seeded(1))
     assert selector.event == exponential_mechanism(0.25)
+
+
+@pytest.mark.parametrize("one_sided", [False, True])
+def test_neighbours_change_log_probabilities_by_an_interval_of_eps0(one_sided):
+    """All extreme moves of three scores: an interval of eps0, and of more with half of R."""
+    eps0, sensitivity = 0.7, 0.25
+    mechanism = ExponentialMechanism(eps0, sensitivity, one_sided)
+    steps = [0.0, sensitivity] if one_sided else [-sensitivity, sensitivity]
+
+    def widest(scale):
+        x = np.array([0.3, -1.0, 2.0])
+        moves = itertools.product(steps, repeat=3)
+        return max(
+            np.ptp(np.log(softmax(scale * (x + move), False) / softmax(scale * x, False))) for move in moves
+        )
+
+    assert widest(mechanism.scale) == pytest.approx(eps0)
+    assert widest(2 * mechanism.scale) > 1.9 * eps0
 
 
 @pytest.mark.parametrize("m", [1, 2])

@@ -60,6 +60,17 @@ def test_exceedances_are_binomial_and_uniform(count, bound):
     assert stats.chisquare(where).pvalue > TOO_UNLIKELY
 
 
+def test_exceedances_go_on_where_the_first_gaps_end():
+    """Gaps of 1 for ever: more are found than were expected, and none is left out between two batches."""
+
+    class Dense:
+        def standard_exponential(self, size):
+            return np.zeros(size)
+
+    found = exceedances(1000, 30.0, Dense())  # type: ignore[arg-type]
+    np.testing.assert_array_equal(found, np.arange(1000))
+
+
 def _chi_square(seen, expected):
     rare = expected < 5
     seen = np.append(seen[~rare], seen[rare].sum())
