@@ -43,11 +43,11 @@ _MOST_COLUMNS, _MOST_PAIRS, _WIDEST_PAIR, _MOST_PICKED = 24, 6, 40, 12
 _METHODS = {
     "mwem": "many rounds of multiplicative weights; each picks, by the exponential mechanism, a query that "
     "the model still answers badly, and moves the model towards it",
-    "measured": "a few rounds, each of which picks a badly answered marginal by the exponential mechanism "
-    "and measures it with Gaussian noise; then the distribution of largest entropy that fits",
-    "direct": "every marginal is measured once with Gaussian noise; then the distribution of largest entropy "
-    "that fits the measurements",
-    "histogram": "noise is added to the count of every cell; the result is made non-negative",
+    "measured": "a few rounds, each of which picks what is badly answered by the exponential mechanism and "
+    "measures it with Gaussian noise; then the distribution of largest entropy that fits",
+    "direct": "all that the queries ask about is measured once with Gaussian noise; then the most even "
+    "distribution that fits the measurements as well as their noise lets one tell",
+    "histogram": "Laplace noise is added to the count of every cell; the result is made non-negative",
 }
 
 
