@@ -202,6 +202,16 @@ def test_a_charge_holds_the_lock_from_its_reading_to_its_writing(account, monkey
     assert seen == ["_read_all", "_check", "_write_line"]
 
 
+def test_a_charge_is_on_the_disk_before_the_run_goes_on(account, monkeypatch):
+    import os
+
+    done, write, sync = [], os.write, os.fsync
+    monkeypatch.setattr(os, "write", lambda *arguments: done.append("write") or write(*arguments))
+    monkeypatch.setattr(os, "fsync", lambda *arguments: done.append("sync") or sync(*arguments))
+    with account.charge(EVENT, "a run"):
+        assert done == ["write", "sync"]
+
+
 def _spend(path, event):
     account = Account(path)
     for _ in range(40):
