@@ -22,6 +22,10 @@ __all__ = ["ConstraintPlan", "PublicProgram", "make_constraint_plan"]
 
 _MOST_ROUNDS = 100_000
 _LARGEST_STEP = 2.0
+# The promise is flat about its least, and a pick is noisier the more there are: of the numbers of rounds that
+# promise as much to this share, the fewest. (Groceries, T = 47 in the place of 51, 40 seeds: .45 and not .39
+# of all baskets are covered in full.)
+_NEARLY = 0.001
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,4 +286,7 @@ def _rounds(
         u = public.best_step(opt, total, lost) * public.violation_range(opt)
         return public.promise(opt, u, total, lost)
 
-    return min({round(total) for total in np.geomspace(max(1.0, most / 10.0), most, 25)}, key=promised)
+    totals = sorted({round(total) for total in np.geomspace(max(1.0, most / 10.0), most, 25)})
+    promises = [promised(total) for total in totals]
+    least = min(promises)
+    return next(t for t, p in zip(totals, promises, strict=True) if p <= least + _NEARLY * abs(least))
