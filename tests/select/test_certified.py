@@ -1,5 +1,7 @@
 """Certified selection: the law on moving probes, and what happens to a bound that is false."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -111,6 +113,42 @@ def test_law_is_softmax_for_any_number_of_anchors(slots, monkeypatch):
     candidates = Candidates(Binary(BITS), OFFSETS, True)
     selector = Certified(candidates, ExponentialMechanism(120.0, 1.0), Randomness.seeded(8))
     assert statistic(selector, trajectory(0.5), 60.0, cycles=200) > TOO_UNLIKELY
+
+
+@pytest.mark.parametrize("m", [30_000, 270_000])
+def test_law_is_softmax_through_trees_of_several_levels(m, monkeypatch):
+    """Two levels of sums, and three: where picks fall, far and near in the tree, on a walk among anchors."""
+    monkeypatch.setattr(Costs, "slots", lambda self, dim: 3)  # fewer than probes: anchors give way, too
+    generator = np.random.default_rng(61)
+    rows, probes = generator.normal(size=(m, 3)), generator.dirichlet(np.full(3, 10.0), 12)
+    rows[:, 0] += 3.0 * (np.arange(m) >= m - m // 50)  # the last part of every level weighs the most
+    offsets, scale, draws = rows @ np.full(3, 1 / 3), 4.0, 2500
+    selector = Certified(
+        Candidates(Dense(rows), offsets, True), ExponentialMechanism(2 * scale, 1.0), Randomness.seeded(10)
+    )
+    selector._budget = 10**6  # never refresh
+    assert selector._bounds.starts.size == (3 if m == 30_000 else 4)
+    classes = [np.arange(m) * 40 // m, np.arange(m) % 64, np.arange(m) // 64 % 64]
+    seen, expected, anchors = [np.zeros(64) for _ in classes], [np.zeros(64) for _ in classes], 0
+    for v in probes:
+        picks = np.bincount([selector.pick(v).candidate for _ in range(draws)], minlength=m)
+        anchors = max(anchors, np.unique(selector._bounds.owners).size)
+        weights = np.cosh(scale * (rows @ v - offsets))
+        for k, of in enumerate(classes):
+            seen[k] += np.bincount(of, picks, 64)
+            expected[k] += np.bincount(of, weights / weights.sum() * draws, 64)
+    for counts, law in zip(seen, expected, strict=True):
+        kept = law > 0
+        statistic = ((counts - law)[kept] ** 2 / law[kept]).sum()
+        assert stats.chi2.sf(statistic, kept.sum() - 1) > TOO_UNLIKELY
+    b = selector._bounds
+    assert anchors > 1
+    for a in range(b.drifts.size):  # every level holds the sums of the one below
+        below = np.where(b.owners == a, b.leaves, 0.0)
+        for first, last in itertools.pairwise(b.starts):
+            level = np.add.reduceat(below, np.arange(0, below.size, bounds.FAN))
+            np.testing.assert_allclose(b.trees[a, first:last], level, rtol=1e-9)
+            below = level
 
 
 @pytest.mark.parametrize("slots", [2, 16])
