@@ -141,8 +141,11 @@ def test_law_is_softmax_through_trees_of_several_levels(m, monkeypatch):
         kept = law > 0
         statistic = ((counts - law)[kept] ** 2 / law[kept]).sum()
         assert stats.chi2.sf(statistic, kept.sum() - 1) > TOO_UNLIKELY
+    for v in np.tile(probes, (3, 1)):  # a pick each, so that anchors with members must give way
+        selector.pick(v)
     b = selector._bounds
     assert anchors > 1
+    assert np.unique(b.owners).size == 3
     for a in range(b.drifts.size):  # every level holds the sums of the one below
         below = np.where(b.owners == a, b.leaves, 0.0)
         for first, last in itertools.pairwise(b.starts):
