@@ -33,8 +33,9 @@ lint: dev ## Check format, style, types, and which module may import which
 	@$(BIN)/pyright --pythonpath $(BIN)/python
 	@$(BIN)/lint-imports
 
-bench: dev ## Time the parts that must stay fast, as ratios within one run
+bench: dev ## Time the parts that must stay fast, as ratios within one run; then show what each index buys
 	@$(BIN)/python -m benchmarks.run
+	@$(BIN)/python -m benchmarks.index_quality
 
 bench-peers: dev ## Compare with other software, or with the one named after it; DATA=DIR adds tables of yours
 	@$(BIN)/python -m benchmarks.peers.venvs $(PEER)
