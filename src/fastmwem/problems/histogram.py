@@ -62,7 +62,7 @@ class HistogramNoise:
         typical = float(np.sqrt(np.minimum(sizes, problem.cells - sizes).clip(1)).mean())
         deviations = math.sqrt(2.0 * math.log(max(problem.workload.m, 2)))
         share = 2.0 * widest / problem.cells
-        gain = 1.0 + 0.35 * math.sqrt(share * spread * problem.cells)  # spread * cells is r
+        gain = 1.0 + 0.35 * math.sqrt(share * max(1.0, spread * problem.cells))  # spread * cells is r
         largest = spread * math.sqrt(widest) * deviations / gain
         return Prediction(
             self.name,
